@@ -1,0 +1,122 @@
+"""Body: the one idea of this library. A body is a kinematic map from coordinates to geometry."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kin4d.errors import InputError
+from kin4d.geometry.clip import Clip
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.skin import Skin, SkinTrack
+
+
+@runtime_checkable
+class Body(Protocol):
+    """q -> x(q): everything downstream (mechanics, rendering, export) sees only this.
+
+    Maps are batched over leading dims of q, differentiable, and run in q's dtype.
+    """
+
+    @property
+    def rest(self) -> Mesh:
+        """The surface at `q0`."""
+        ...
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the k coordinates."""
+        ...
+
+    @property
+    def q0(self) -> Tensor:
+        """[k] float64 rest coordinates (rad, m or dimensionless)."""
+        ...
+
+    @property
+    def limits(self) -> Tensor:
+        """[k, 2] float64 lower and upper bounds; infinite where there is none."""
+        ...
+
+    @property
+    def mass(self) -> Tensor:
+        """[P] float64 kilograms of the mass points."""
+        ...
+
+    @property
+    def skin(self) -> Skin | None:
+        """How rigid joints carry the vertices, or None if the surface deforms freely."""
+        ...
+
+    def points(self, q: Tensor) -> Tensor:
+        """Mass points [..., P, 3] (m) at q [..., k]."""
+        ...
+
+    def vertices(self, q: Tensor) -> Tensor:
+        """Surface vertices [..., V, 3] (m) at q [..., k]."""
+        ...
+
+    def jacobian(self, q: Tensor) -> Tensor:
+        """d points / dq: [..., P, 3, k]."""
+        ...
+
+    def skin_transforms(self, q: Tensor) -> Tensor:
+        """Motions of the skin's joints from the rest pose, [..., J, 4, 4]."""
+        ...
+
+
+def check_coordinates(body: Body, q: Tensor | np.ndarray) -> Tensor:
+    """`q` as a tensor [..., k] of `body`, or an `InputError` that says what is wrong with it."""
+    q = torch.as_tensor(q)
+    if not q.is_floating_point():
+        q = q.to(torch.float64)
+    k = len(body.coordinates)
+    if q.ndim < 1 or q.shape[-1] != k:
+        raise InputError(
+            "coordinates have the wrong width",
+            value=tuple(q.shape),
+            allowed=f"[..., {k}] for {', '.join(body.coordinates) or 'a body that cannot move'}",
+        )
+    if not torch.isfinite(q).all():
+        raise InputError("coordinates hold NaN or infinite values")
+    return q
+
+
+def play(body: Body, q: Tensor | np.ndarray, *, fps: float = 24.0) -> Clip:
+    """The Clip of `body` moving through coordinates `q` [T, k]."""
+    with torch.no_grad():
+        q = check_coordinates(body, q).to(torch.float64)
+        if q.ndim != 2 or len(q) == 0:
+            raise InputError("a motion is [T >= 1, k] coordinates", value=tuple(q.shape))
+        rest = body.rest
+        if body.skin is None:
+            vertices = torch.stack([body.vertices(row).float() for row in q]).numpy()
+            return Clip(mesh=rest, vertices=vertices, fps=fps, q=q.numpy())
+        skin = SkinTrack(
+            joints=body.skin.joints,
+            weights=body.skin.weights,
+            names=body.skin.names,
+            transforms=body.skin_transforms(q).numpy(),
+        )
+        frames = np.empty((len(q), len(rest.vertices), 3), np.float32)
+        for frame, transforms in zip(frames, skin.transforms, strict=True):
+            frame[:] = skin.apply(transforms, rest.vertices)
+        return Clip(mesh=rest, vertices=frames, fps=fps, q=q.numpy(), skin=skin)
+
+
+def sweep(body: Body, *, frames: int = 48, reach: float = 1.0) -> Tensor:
+    """[k * frames, k] float64: each coordinate in turn to both its limits and back to rest.
+
+    Coordinates without limits go `reach` (rad or m) either way.
+    """
+    rest, limits = body.q0, body.limits
+    phase = torch.linspace(0, 2 * torch.pi, frames, dtype=torch.float64).sin()
+    span = torch.where(torch.isfinite(limits), limits, rest[:, None] + limits.sign() * reach)
+    rows = rest.repeat(len(rest), frames, 1)
+    for i in range(len(rest)):
+        up, down = span[i, 1] - rest[i], rest[i] - span[i, 0]
+        rows[i, :, i] = rest[i] + torch.where(phase > 0, phase * up, phase * down)
+    return rows.flatten(0, 1)

@@ -1,0 +1,71 @@
+"""Floating: any body, set free in space by a six-degree-of-freedom root."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from kin4d.bodies.body import Body
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.skin import Skin
+from kin4d.geometry.transforms import apply_rigid, rigid, rotvec_to_matrix
+
+_ROOT = ("x", "y", "z", "rx", "ry", "rz")
+
+
+class Floating:
+    """A `Body` whose first six coordinates move another body as a whole.
+
+    q = (translation [3] m, rotation vector [3] rad about the world origin, the body's own q).
+    Zero root coordinates leave the body where it is.
+    """
+
+    def __init__(self, body: Body) -> None:
+        self.body = body
+        self.coordinates = _ROOT + body.coordinates
+        self.q0 = torch.cat([torch.zeros(6, dtype=torch.float64), body.q0])
+        free = torch.tensor([[-torch.inf, torch.inf]], dtype=torch.float64).expand(6, 2)
+        self.limits = torch.cat([free, body.limits])
+
+    @property
+    def rest(self) -> Mesh:
+        """The surface at `q0`."""
+        return self.body.rest
+
+    @property
+    def mass(self) -> Tensor:
+        """[P] kilograms of the mass points."""
+        return self.body.mass
+
+    @property
+    def skin(self) -> Skin | None:
+        """The body's own skin: the root moves its joints."""
+        return self.body.skin
+
+    def root_pose(self, q: Tensor) -> Tensor:
+        """[..., 4, 4] motion of the whole body."""
+        return rigid(rotvec_to_matrix(q[..., 3:6]), q[..., :3])
+
+    def points(self, q: Tensor) -> Tensor:
+        """Mass points [..., P, 3] (m)."""
+        return apply_rigid(self.root_pose(q), self.body.points(q[..., 6:]))
+
+    def vertices(self, q: Tensor) -> Tensor:
+        """Surface vertices [..., V, 3] (m)."""
+        return apply_rigid(self.root_pose(q), self.body.vertices(q[..., 6:]))
+
+    def skin_transforms(self, q: Tensor) -> Tensor:
+        """Motions of the skin's joints from the rest pose, [..., J, 4, 4]."""
+        return self.root_pose(q)[..., None, :, :] @ self.body.skin_transforms(q[..., 6:])
+
+    def jacobian(self, q: Tensor) -> Tensor:
+        """d points / dq, [..., P, 3, 6 + k]."""
+        local = self.body.points(q[..., 6:])
+        rotation = rotvec_to_matrix(q[..., 3:6])
+        flat = q[..., 3:6].reshape(-1, 3)
+        turning = torch.func.vmap(torch.func.jacfwd(rotvec_to_matrix))(flat)
+        turning = turning.reshape(*q.shape[:-1], 3, 3, 3)
+        moving = torch.eye(3, dtype=q.dtype, device=q.device).expand(*local.shape[:-1], 3, 3)
+        root = torch.einsum("...ijr,...pj->...pir", turning, local)
+        inner = torch.einsum("...ij,...pjk->...pik", rotation, self.body.jacobian(q[..., 6:]))
+        return torch.cat([moving, root, inner], -1)

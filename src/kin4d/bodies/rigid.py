@@ -1,0 +1,24 @@
+"""RigidBody: one mesh that does not move by itself. `Floating(RigidBody(mesh))` is free to."""
+
+from __future__ import annotations
+
+from kin4d.bodies.inertial import Inertial
+from kin4d.bodies.linked import Link
+from kin4d.bodies.tree import TreeBody
+from kin4d.geometry.mesh import Mesh
+
+
+class RigidBody(TreeBody):
+    """A single rigid link with no coordinates.
+
+    Args:
+        mesh: The surface in world metres.
+        density: kg/m^3; used when `inertial` is not given.
+        inertial: Mass properties in the mesh's frame.
+    """
+
+    def __init__(
+        self, mesh: Mesh, *, density: float = 500.0, inertial: Inertial | None = None
+    ) -> None:
+        inertial = inertial or Inertial.of_mesh(mesh, density=density)
+        super().__init__([Link(mesh.name, mesh, inertial)], [], name=mesh.name)

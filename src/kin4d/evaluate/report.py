@@ -1,0 +1,106 @@
+"""Report: what a benchmark found, and whether it met its bars."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from typing import Any
+
+import kin4d
+
+_RECORDED = ("torch", "numpy", "numba", "trimesh", "mujoco", "pin", "usd-core", "embreex", "mink")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One bar: a measured value against what was promised.
+
+    Attributes:
+        name: What was promised, in words.
+        value: What was measured.
+        bar: The promise.
+        at_least: Whether larger is better (value >= bar) or smaller (value <= bar).
+    """
+
+    name: str
+    value: float
+    bar: float
+    at_least: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether the bar was met."""
+        return self.value >= self.bar if self.at_least else self.value <= self.bar
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {**asdict(self), "pass": self.passed}
+
+
+@dataclass
+class Report:
+    """The result of one benchmark.
+
+    Attributes:
+        rows: The table: one flat dict per row, the same keys in each table.
+        ratios: Figures relative to a reference measured in the same run.
+        checks: One per bar.
+        notes: What a reader must know to read the table.
+        weights: Hash of the weights used, by model name.
+    """
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    ratios: dict[str, float] = field(default_factory=dict)
+    checks: list[Check] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    weights: dict[str, str] = field(default_factory=dict)
+
+    def to_dict(self, *, name: str, seed: int, quick: bool) -> dict[str, Any]:
+        """JSON-ready form with everything needed to repeat the run."""
+        return {
+            "bench": name,
+            "command": f"kin4d bench {name}{' --quick' if quick else ''} --seed {seed}",
+            "seed": seed,
+            "quick": quick,
+            "rows": self.rows,
+            "ratios": self.ratios,
+            "checks": [check.to_dict() for check in self.checks],
+            "notes": self.notes,
+            "weights": self.weights,
+            "versions": versions(),
+            "machine": machine(),
+        }
+
+
+def versions() -> dict[str, str]:
+    """Versions of kin4d, Python and the libraries that matter, where installed."""
+    found = {"kin4d": kin4d.__version__, "python": platform.python_version()}
+    for package in _RECORDED:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers were measured on."""
+    import os
+
+    return {
+        "system": platform.system(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+    }
+
+
+def _processor() -> str:
+    from pathlib import Path
+
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,80 @@
+"""Output files appear whole or not at all: written beside their target, then renamed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kin4d.errors import InputError, OutputError
+
+
+@contextmanager
+def atomic_path(target: str | Path) -> Iterator[Path]:
+    """Yield a temporary sibling of `target` (same suffix); on success it replaces `target`.
+
+    Missing parent folders are made. On any exception the temporary file is removed and the old
+    `target` is left as it was. `target` may be a folder: write into the yielded path as a folder
+    (the caller makes it) and the whole folder is swapped in.
+    """
+    target = Path(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        workspace = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise _cannot_write(target, error) from error
+    # The real name inside a private folder: writers that look at names and suffixes are not misled.
+    temporary = workspace / target.name
+    try:
+        yield temporary
+        if target.is_dir() and temporary.is_dir():
+            os.rename(target, workspace / "replaced")
+        os.replace(temporary, target)
+    except OSError as error:
+        raise _cannot_write(target, error) from error
+    finally:
+        shutil.rmtree(workspace, ignore_errors=True)
+
+
+def write_bytes(target: str | Path, data: bytes) -> Path:
+    """Write `data` to `target` atomically."""
+    with atomic_path(target) as path:
+        path.write_bytes(data)
+    return Path(target)
+
+
+def write_json(target: str | Path, value: Any) -> Path:
+    """Write `value` as indented JSON, atomically."""
+    return write_bytes(target, (json.dumps(value, indent=2) + "\n").encode())
+
+
+def read_json(source: str | Path) -> Any:
+    """Read JSON; a missing or malformed file is an `InputError` that names it."""
+    source = existing_file(source)
+    try:
+        return json.loads(source.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(f"{source} is not valid JSON: {error}") from error
+
+
+def existing_file(source: str | Path) -> Path:
+    """Return `source` as a path, or raise `InputError` if it is not a readable file."""
+    source = Path(source)
+    if source.is_dir():
+        raise InputError(f"{source} is a folder, not a file")
+    if not source.is_file():
+        raise InputError(f"{source} does not exist", hint="check the path and spelling")
+    return source
+
+
+def _cannot_write(target: Path, error: OSError) -> OutputError:
+    reason = error.strerror or str(error)
+    return OutputError(
+        f"cannot write {target}: {reason}",
+        hint="choose a folder you may write to, with enough free space",
+    )

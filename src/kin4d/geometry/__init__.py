@@ -1,0 +1,1 @@
+"""Value types and algebra: meshes, cameras, clips, pointmaps, transforms, distances."""

@@ -1,0 +1,75 @@
+"""Clip: a mesh over time, the result of every motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from kin4d.errors import InputError
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.skin import SkinTrack
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Clip:
+    """Geometry over time with fixed topology.
+
+    Attributes:
+        mesh: The surface; its own vertices are the rest pose.
+        vertices: [T, V, 3] float32, metres.
+        fps: Frames per second.
+        q: [T, k] float64 generalised coordinates, or None.
+        skin: The same motion as joints, where the body is made of rigid parts; else None.
+        diagnostics: Per-frame arrays [T, ...] by name: energies (J), contact counts, ...
+    """
+
+    mesh: Mesh
+    vertices: np.ndarray
+    fps: float
+    q: np.ndarray | None = None
+    skin: SkinTrack | None = None
+    diagnostics: Mapping[str, np.ndarray] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        vertices = np.ascontiguousarray(self.vertices, np.float32)
+        expected = (len(self.mesh.vertices), 3)
+        if vertices.ndim != 3 or vertices.shape[1:] != expected or len(vertices) == 0:
+            raise InputError(
+                "clip vertices have the wrong shape",
+                value=vertices.shape,
+                allowed=f"[T >= 1, {expected[0]}, 3]",
+            )
+        if not np.isfinite(vertices).all():
+            frame = int((~np.isfinite(vertices).all((1, 2))).argmax())
+            raise InputError(f"clip vertices are NaN or infinite from frame {frame} on")
+        if not (np.isfinite(self.fps) and self.fps > 0):
+            raise InputError("clip fps must be positive", value=self.fps)
+        frames = len(vertices)
+        tracks = {"q": self.q, **self.diagnostics}
+        if self.skin is not None:
+            tracks["skin"] = self.skin.transforms
+        for name, track in tracks.items():
+            if track is not None and len(track) != frames:
+                raise InputError(
+                    f"clip track '{name}' has another length than the vertices",
+                    value=len(track),
+                    allowed=f"{frames} frames",
+                )
+        vertices.flags.writeable = False
+        object.__setattr__(self, "vertices", vertices)
+
+    def __len__(self) -> int:
+        return len(self.vertices)
+
+    @property
+    def times(self) -> np.ndarray:
+        """[T] seconds from the first frame."""
+        return np.arange(len(self)) / self.fps
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """[2, 3] metres: box of all frames."""
+        return np.stack([self.vertices.min((0, 1)), self.vertices.max((0, 1))]).astype(np.float64)

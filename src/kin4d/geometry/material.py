@@ -1,0 +1,40 @@
+"""Material: how a surface looks, in glTF's metallic-roughness terms, carried through untouched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+TEXTURE_SLOTS = ("base_color", "metallic_roughness", "normal", "occlusion", "emissive")
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """A surface's appearance.
+
+    Attributes:
+        name: The source's name for it.
+        base_color: Linear RGBA factors in [0, 1], multiplied with the base colour texture.
+        metallic: 0 (dielectric) to 1 (metal).
+        roughness: 0 (mirror) to 1 (matt).
+        emissive: Linear RGB emitted, in [0, 1].
+        double_sided: Whether back faces are drawn.
+        alpha_mode: ``"OPAQUE"``, ``"MASK"`` or ``"BLEND"``.
+        alpha_cutoff: Threshold of ``"MASK"``.
+        textures: Images by slot; slots are `TEXTURE_SLOTS`.
+    """
+
+    name: str = "material"
+    base_color: tuple[float, float, float, float] = (0.8, 0.8, 0.8, 1.0)
+    metallic: float = 0.0
+    roughness: float = 0.8
+    emissive: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    double_sided: bool = True
+    alpha_mode: str = "OPAQUE"
+    alpha_cutoff: float = 0.5
+    textures: Mapping[str, Image] = field(default_factory=lambda: MappingProxyType({}))

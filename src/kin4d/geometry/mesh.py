@@ -1,0 +1,207 @@
+"""Mesh: the static surface everything starts from. A `Mesh` that exists is valid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from kin4d.errors import InputError
+from kin4d.geometry.material import Material
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RawMesh:
+    """A mesh as read from a file, before anything is checked. Same fields as `Mesh`."""
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    uv: np.ndarray | None = None
+    normals: np.ndarray | None = None
+    colors: np.ndarray | None = None
+    materials: tuple[Material, ...] = (Material(),)
+    face_material: np.ndarray | None = None
+    parts: tuple[str, ...] = ("mesh",)
+    face_part: np.ndarray | None = None
+    source_index: np.ndarray | None = None
+    name: str = "mesh"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Mesh(RawMesh):
+    """A triangle surface in metres, with its source's look.
+
+    Constructing one checks it: at least one face of non-zero area, finite vertices, indices in
+    range; otherwise `InputError`. Arrays are made contiguous and read-only.
+
+    Attributes:
+        vertices: [V, 3] float64, metres.
+        faces: [F, 3] int64, counter-clockwise seen from outside.
+        uv: [V, 2] float32 or None, origin at the lower left (OBJ, trimesh).
+        normals: [V, 3] float32 or None: the source's own, at rest.
+        colors: [V, 4] uint8 RGBA or None.
+        materials: One or more; `face_material` [F] int64 indexes them.
+        parts: Names of the source's objects or groups; `face_part` [F] int64 indexes them.
+        source_index: [V] int64: which vertex of the file each vertex is. Formats that store
+            texture seams per corner repeat a file vertex here.
+        name: For people.
+    """
+
+    def __post_init__(self) -> None:
+        vertices = _array(self.vertices, np.float64, "vertices", (None, 3))
+        faces = _array(self.faces, np.int64, "faces", (None, 3))
+        count, face_count = len(vertices), len(faces)
+        _check_geometry(self.name, vertices, faces)
+        fields: dict[str, np.ndarray | None] = {"vertices": vertices, "faces": faces}
+        for name, dtype, shape in (
+            ("uv", np.float32, (count, 2)),
+            ("normals", np.float32, (count, 3)),
+            ("colors", np.uint8, (count, 4)),
+            ("face_material", np.int64, (face_count,)),
+            ("face_part", np.int64, (face_count,)),
+            ("source_index", np.int64, (count,)),
+        ):
+            value = getattr(self, name)
+            if value is None and name in ("face_material", "face_part"):
+                value = np.zeros(face_count, np.int64)
+            if value is None and name == "source_index":
+                value = np.arange(count)
+            fields[name] = None if value is None else _array(value, dtype, name, shape)
+        for index, table in (("face_material", self.materials), ("face_part", self.parts)):
+            _check_range(fields[index], len(table), index, f"0 to {len(table) - 1}")
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Mesh:
+        """Read OBJ, glTF, GLB, PLY, STL or OFF; a bad file is an `InputError` saying why."""
+        from kin4d.geometry.mesh_io import load_mesh
+
+        return load_mesh(path)
+
+    @classmethod
+    def concatenate(cls, meshes: Sequence[Mesh], *, name: str = "mesh") -> Mesh:
+        """Join meshes in order; attributes that only some of them have are filled with defaults."""
+        from kin4d.geometry.mesh_ops import concatenate
+
+        return concatenate(meshes, name=name)
+
+    @cached_property
+    def components(self) -> np.ndarray:
+        """[V] int64: connected component of each vertex.
+
+        Two vertices are connected when they share a face or stand at exactly the same place, so
+        texture seams and triangle soups do not fall apart. Numbered by first vertex.
+        """
+        from kin4d.geometry.mesh_ops import connected_components
+
+        return connected_components(self.vertices, self.faces)
+
+    @cached_property
+    def face_areas(self) -> np.ndarray:
+        """[F] float64, square metres."""
+        return 0.5 * np.linalg.norm(face_normals(self.vertices, self.faces), axis=-1)
+
+    @cached_property
+    def bounds(self) -> np.ndarray:
+        """[2, 3] metres: lower and upper corner of the axis-aligned box."""
+        return np.stack([self.vertices.min(0), self.vertices.max(0)])
+
+    @property
+    def diameter(self) -> float:
+        """Diagonal of the bounding box, metres."""
+        return float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
+
+    def with_vertices(self, vertices: np.ndarray) -> Mesh:
+        """The same surface with its vertices elsewhere ([V, 3] m); normals are dropped."""
+        if np.shape(vertices) != self.vertices.shape:
+            raise InputError(
+                "replacement vertices have another shape",
+                value=np.shape(vertices),
+                allowed=str(self.vertices.shape),
+            )
+        return replace(self, vertices=vertices, normals=None)
+
+    def transformed(self, matrix: np.ndarray) -> Mesh:
+        """The mesh moved by a [4, 4] affine matrix; a mirroring one flips the faces' order."""
+        matrix = np.asarray(matrix, np.float64)
+        linear, vertices = matrix[:3, :3], self.vertices @ matrix[:3, :3].T + matrix[:3, 3]
+        normals = self.normals
+        if normals is not None:
+            normals = normals @ np.linalg.inv(linear)
+            normals = normals / np.maximum(np.linalg.norm(normals, axis=-1, keepdims=True), 1e-30)
+        faces = self.faces[:, ::-1] if np.linalg.det(linear) < 0 else self.faces
+        return replace(self, vertices=vertices, normals=normals, faces=faces)
+
+
+def face_normals(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """[..., F, 3] unnormalised face normals (length is twice the area) of [..., V, 3] vertices."""
+    a, b, c = (vertices[..., faces[:, i], :] for i in range(3))
+    return np.cross(b - a, c - a)
+
+
+def vertex_normals(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """[..., V, 3] unit area-weighted vertex normals of [..., V, 3] vertices."""
+    from scipy.sparse import csr_matrix
+
+    rows = faces.T.ravel()
+    columns = np.tile(np.arange(len(faces)), 3)
+    incidence = csr_matrix(
+        (np.ones(len(rows)), (rows, columns)), shape=(vertices.shape[-2], len(faces))
+    )
+    flat = face_normals(vertices, faces).reshape(-1, len(faces), 3)
+    summed = np.stack([incidence @ one for one in flat]).reshape(*vertices.shape)
+    return summed / np.maximum(np.linalg.norm(summed, axis=-1, keepdims=True), 1e-30)
+
+
+def _array(value: np.ndarray, dtype: type, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
+    array = np.asarray(value)
+    if array.ndim != len(shape) or any(
+        want not in (None, got) for want, got in zip(shape, array.shape, strict=True)
+    ):
+        wanted = "[" + ", ".join("n" if n is None else str(n) for n in shape) + "]"
+        raise InputError(f"{name} has the wrong shape", value=array.shape, allowed=wanted)
+    array = np.array(array, dtype, order="C")
+    array.flags.writeable = False
+    return array
+
+
+def _check_range(index: np.ndarray | None, count: int, what: str, allowed: str) -> None:
+    if index is not None and len(index) and (index.min() < 0 or index.max() >= count):
+        bad = int(index.min() if index.min() < 0 else index.max())
+        raise InputError(f"{what} holds an index out of range", value=bad, allowed=allowed)
+
+
+def _check_geometry(name: str, vertices: np.ndarray, faces: np.ndarray) -> None:
+    repair = "run `kin4d inspect FILE --repair OUT` to see and mend it"
+    if len(vertices) == 0 or len(faces) == 0:
+        raise InputError(
+            f"mesh '{name}' is empty: {len(vertices)} vertices, {len(faces)} faces",
+            hint="export it again as a triangle mesh; point clouds and curves have no surface",
+        )
+    bad = ~np.isfinite(vertices).all(-1)
+    if bad.any():
+        raise InputError(
+            f"mesh '{name}' has {int(bad.sum())} vertices with NaN or infinite coordinates, "
+            f"the first is vertex {int(bad.argmax())}",
+            hint=repair,
+        )
+    if faces.min() < 0 or faces.max() >= len(vertices):
+        outside = int(((faces < 0) | (faces >= len(vertices))).any(-1).sum())
+        raise InputError(
+            f"mesh '{name}' has {outside} faces that name vertices which do not exist",
+            value=int(faces.max()),
+            allowed=f"0 to {len(vertices) - 1}",
+            hint=repair,
+        )
+    size = float(np.ptp(vertices, axis=0).max())
+    # Scale first: squares of 1e-200 coordinates would vanish and call a good mesh flat.
+    scaled = (vertices - vertices[faces[0, 0]]) / (size or 1.0)
+    if not np.linalg.norm(face_normals(scaled, faces), axis=-1).max() > 1e-12:
+        raise InputError(
+            f"mesh '{name}' has no area: all {len(faces)} faces are points or lines",
+            hint="check the export; a surface needs at least one real triangle",
+        )
