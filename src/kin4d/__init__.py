@@ -1,3 +1,60 @@
-"""kin4d makes still things move: 4D geometry that obeys kinematics."""
+"""kin4d makes still things move: 4D geometry that obeys kinematics.
+
+Names are imported on first use, so that ``import kin4d`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from kin4d.bodies.body import Body as Body
+    from kin4d.bodies.body import play as play
+    from kin4d.bodies.body import sweep as sweep
+    from kin4d.bodies.floating import Floating as Floating
+    from kin4d.bodies.rigid import RigidBody as RigidBody
+    from kin4d.bodies.robot import RobotBody as RobotBody
+    from kin4d.bodies.robot import load_robot as load_robot
+    from kin4d.errors import Kin4dError as Kin4dError
+    from kin4d.export import write_clip as write_clip
+    from kin4d.geometry.camera import Camera as Camera
+    from kin4d.geometry.clip import Clip as Clip
+    from kin4d.geometry.mesh import Mesh as Mesh
+    from kin4d.geometry.pointmap import PointmapVideo as PointmapVideo
+    from kin4d.render.pointmaps import render_bodies as render_bodies
+    from kin4d.render.pointmaps import render_clip as render_clip
+
+_HOME = {
+    "Body": "bodies.body",
+    "Camera": "geometry.camera",
+    "Clip": "geometry.clip",
+    "Floating": "bodies.floating",
+    "Kin4dError": "errors",
+    "Mesh": "geometry.mesh",
+    "PointmapVideo": "geometry.pointmap",
+    "RigidBody": "bodies.rigid",
+    "RobotBody": "bodies.robot",
+    "load_robot": "bodies.robot",
+    "play": "bodies.body",
+    "render_bodies": "render.pointmaps",
+    "render_clip": "render.pointmaps",
+    "sweep": "bodies.body",
+    "write_clip": "export",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str):
+    if name not in _HOME:
+        raise AttributeError(f"module 'kin4d' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"kin4d.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

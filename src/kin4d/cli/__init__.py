@@ -1,1 +1,68 @@
+"""The command line: one file a verb, joined here.
 
+A verb is a function whose signature is its interface (read by tyro) and whose docstring is its
+help. Verbs raise `Kin4dError`; this module alone turns errors into messages and exit codes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from kin4d.errors import Kin4dError
+
+VERBS = (
+    "inspect",
+    "animate",
+    "export",
+    "view",
+    "bench",
+    "info",
+    "demo",
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``kin4d``; returns the exit code: 0 done, 1 a bug, 2 something the user can mend."""
+    import tyro
+
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in arguments
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    if arguments == ["--version"]:
+        arguments = ["info"]
+    # Only the verb that is called is imported; help for all of them imports all.
+    wanted = arguments[:1] if arguments and arguments[0] in VERBS else VERBS
+    verbs = {verb: getattr(importlib.import_module(f"kin4d.cli.{verb}"), verb) for verb in wanted}
+    try:
+        tyro.extras.subcommand_cli_from_dict(
+            verbs,
+            prog="kin4d",
+            description="Makes still things move: 4D geometry that obeys kinematics. "
+            "Add --debug to any verb to see a traceback.",
+            args=arguments,
+        )
+    except Kin4dError as error:
+        if debug:
+            raise
+        print(f"kin4d: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("kin4d: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) has gone; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if debug:
+            raise
+        print(
+            f"kin4d: unexpected {type(error).__name__}: {error}. This is a bug in kin4d: "
+            "run the same command with --debug and report what it prints.",
+            file=sys.stderr,
+        )
+        return 1
+    return 0

@@ -1,0 +1,38 @@
+"""`kin4d export`: a saved clip, or a still mesh, to any other format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from kin4d.cli.output import load_motion, say, write_motion
+
+
+def export(
+    file: Annotated[Path, tyro.conf.Positional],
+    *,
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
+    up: Literal["y", "z"] = "y",
+    width: int = 720,
+    height: int = 480,
+    json: bool = False,
+) -> None:
+    """Convert a clip to GLB, USD, PC2, an OBJ or PLY sequence, MP4 or GIF.
+
+    Args:
+        file: A clip (.npz) written by another verb, or a mesh, which becomes a clip of one frame.
+        output: Target; its suffix chooses the format, and no suffix means a folder of OBJs.
+        up: The axis of the file's own coordinates that points up.
+        width: Movie width in pixels.
+        height: Movie height in pixels.
+        json: Print JSON for machines.
+    """
+    clip = load_motion(file)
+    write_motion(clip, output, up=up, width=width, height=height)
+    say(
+        f"{len(clip)} frames of {len(clip.mesh.vertices)} vertices written to {output}",
+        {"written": str(output), "frames": len(clip), "vertices": len(clip.mesh.vertices)},
+        as_json=json,
+    )

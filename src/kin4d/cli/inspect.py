@@ -1,0 +1,39 @@
+"""`kin4d inspect`: what is in a mesh file, whether it will do, and mending it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from kin4d.cli.output import say
+
+
+def inspect(
+    file: Annotated[Path, tyro.conf.Positional],
+    *,
+    repair: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Look a mesh over: counts, size, components, defects, verdict.
+
+    Args:
+        file: OBJ, glTF, GLB, PLY, STL or OFF.
+        repair: Write a mended copy here, and say what was mended.
+        json: Print JSON for machines.
+    """
+    from kin4d.geometry.inspect import inspect as look
+    from kin4d.geometry.inspect import repair as mend
+    from kin4d.geometry.mesh_io import read_raw, save_mesh
+
+    raw = read_raw(file)
+    found = look(raw)
+    data = {"file": str(file), **found.to_dict()}
+    text = str(found)
+    if repair is not None:
+        mesh, done = mend(raw)
+        save_mesh(mesh, repair)
+        data |= {"repaired": done, "written": str(repair)}
+        text += "\nrepaired: " + ("; ".join(done) or "nothing needed it") + f"\nwritten:  {repair}"
+    say(text, data, as_json=json)

@@ -1,0 +1,30 @@
+"""`kin4d view`: look at a clip or a mesh in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from kin4d.cli.output import load_motion
+
+
+def view(
+    file: Annotated[Path, tyro.conf.Positional],
+    *,
+    up: Literal["y", "z"] = "z",
+    port: int = 8080,
+) -> None:
+    """Serve a page that plays a clip, until interrupted.
+
+    Args:
+        file: A clip (.npz) or a mesh.
+        up: The axis that points up.
+        port: Local port of the page.
+    """
+    from kin4d.viewer.player import Player
+
+    player = Player(load_motion(file), up=up, port=port)
+    print(f"open http://localhost:{player.port} and press Ctrl-C here when done", flush=True)
+    player.run()

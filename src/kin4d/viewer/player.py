@@ -1,0 +1,127 @@
+"""Player: a clip in the browser, with a time slider. Rigid parts are sent once, then only moved."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import torch
+
+from kin4d.errors import InputError
+from kin4d.extras import require
+from kin4d.geometry.clip import Clip
+from kin4d.geometry.skin import SkinTrack
+from kin4d.geometry.transforms import matrix_to_quaternion
+
+
+class Player:
+    """Serves one clip on a local port.
+
+    Args:
+        clip: What to play.
+        up: The axis that points up, "y" or "z".
+        port: Local port.
+    """
+
+    def __init__(self, clip: Clip, *, up: str = "z", port: int = 8080) -> None:
+        viser = require("viser", extra="viewer", purpose="the viewer")
+        if up not in ("y", "z"):
+            raise InputError("unknown up axis", value=up, allowed="y, z")
+        self.clip = clip
+        try:
+            self._server = viser.ViserServer(port=port, verbose=False)
+        except OSError as error:
+            raise InputError(
+                f"port {port} cannot be used: {error}", hint="choose another --port"
+            ) from error
+        self.port: int = self._server.get_port()
+        self._server.scene.set_up_direction(f"+{up}")
+        self._add_floor(up)
+        self._show = self._rigid() if clip.skin and clip.skin.is_rigid else self._deforming()
+        self._frame = self._server.gui.add_slider(
+            "frame", min=0, max=max(len(clip) - 1, 1), step=1, initial_value=0
+        )
+        self._playing = self._server.gui.add_checkbox("play", initial_value=len(clip) > 1)
+        self._frame.on_update(lambda _: self.show(int(self._frame.value)))
+        self.show(0)
+
+    def show(self, frame: int) -> None:
+        """Show one frame of the clip."""
+        with self._server.atomic():
+            self._show(min(frame, len(self.clip) - 1))
+
+    def run(self) -> None:
+        """Play until interrupted."""
+        while True:
+            start = time.perf_counter()
+            if self._playing.value:
+                self._frame.value = (int(self._frame.value) + 1) % len(self.clip)
+            time.sleep(max(0.0, 1 / self.clip.fps - (time.perf_counter() - start)))
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.stop()
+
+    def _add_floor(self, up: str) -> None:
+        bounds, axis = self.clip.bounds, "xyz".index(up)
+        place = bounds.mean(0)
+        place[axis] = bounds[0, axis]
+        reach = 2 * float(np.ptp(bounds, axis=0).max())
+        self._server.scene.add_grid(
+            "/floor",
+            width=reach,
+            height=reach,
+            cell_size=reach / 20,
+            plane="xy" if up == "z" else "xz",
+            position=tuple(place),
+        )
+
+    def _deforming(self):
+        """Surfaces whose vertices are sent for every frame."""
+        parts = self._add_parts("/body", np.ones(len(self.clip.mesh.faces), bool))
+
+        def show(frame: int) -> None:
+            for handle, used in parts:
+                handle.vertices = self.clip.vertices[frame][used]
+
+        return show
+
+    def _rigid(self):
+        """Surfaces of each joint, sent once and then only moved."""
+        skin = self.clip.skin
+        assert isinstance(skin, SkinTrack)
+        face_joint = skin.joints[self.clip.mesh.faces[:, 0], 0]
+        parts = [
+            (joint, handle)
+            for joint in np.unique(face_joint)
+            for handle, _ in self._add_parts(f"/body/{skin.names[joint]}", face_joint == joint)
+        ]
+        turns = matrix_to_quaternion(torch.from_numpy(skin.transforms[..., :3, :3])).numpy()
+
+        def show(frame: int) -> None:
+            for joint, handle in parts:
+                handle.wxyz = turns[frame, joint]
+                handle.position = skin.transforms[frame, joint, :3, 3]
+
+        return show
+
+    def _add_parts(self, name: str, chosen: np.ndarray) -> list[tuple[Any, np.ndarray]]:
+        """The chosen faces [F] bool, one handle per material, each with the vertices it uses."""
+        mesh = self.clip.mesh
+        assert mesh.face_material is not None
+        parts = []
+        for material in np.unique(mesh.face_material[chosen]):
+            faces = mesh.faces[chosen & (mesh.face_material == material)]
+            used, index = np.unique(faces, return_inverse=True)
+            color = np.clip(mesh.materials[material].base_color[:3], 0, 1) ** (1 / 2.2)
+            handle = self._server.scene.add_mesh_simple(
+                f"{name}/{material}",
+                mesh.vertices[used].astype(np.float32),
+                index.reshape(-1, 3),
+                color=tuple(int(c) for c in 255 * color),
+                side="double",
+                flat_shading=True,
+            )
+            parts.append((handle, used))
+        return parts
