@@ -1,0 +1,1 @@
+"""Motion: where a body goes. Inverse kinematics and actions."""
