@@ -30,12 +30,24 @@ def hinge(
             _at(box((post, post, height + post), color="#7a5a3a"), x, 0.0, (height + post) / 2)
             for x in (-(post / 2 + gap), width + gap + post / 2)
         ]
-        + [_at(box((width + 2 * gap, post, post), color="#7a5a3a"), width / 2, 0, height + post / 2)],
+        + [
+            _at(
+                box((width + 2 * gap, post, post), color="#7a5a3a"), width / 2, 0, height + post / 2
+            )
+        ],
         name="frame",
     )
-    panel = _at(box((width, thickness, height - 2 * gap), color="#b98a56"), width / 2, 0, height / 2)
+    panel = _at(
+        box((width, thickness, height - 2 * gap), color="#b98a56"), width / 2, 0, height / 2
+    )
     knobs = [
-        _at(cylinder(0.02, 0.06, color="#d8c060"), width - 0.08, side * 0.05, height * 0.48, turn=True)
+        _at(
+            cylinder(0.02, 0.06, color="#d8c060"),
+            width - 0.08,
+            side * 0.05,
+            height * 0.48,
+            turn=True,
+        )
         for side in (-1, 1)
     ]
     door = Mesh.concatenate([panel, *knobs], name="door")

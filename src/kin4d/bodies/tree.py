@@ -87,7 +87,9 @@ class TreeBody(LinkedBody):
         parents = _parents(name, links, self.joints)
         self._order = _topological_order(name, parents)
         self._parents = parents
-        self._root = torch.as_tensor(np.eye(4) if root is None else np.array(root), dtype=torch.float64)
+        self._root = torch.as_tensor(
+            np.eye(4) if root is None else np.array(root), dtype=torch.float64
+        )
         free = [joint for joint in self.joints if joint.kind != "fixed" and joint.mimic is None]
         columns = {joint.name: i for i, joint in enumerate(free)}
         self._select, self._offset = _mimic_matrix(name, self.joints, columns)
@@ -112,6 +114,16 @@ class TreeBody(LinkedBody):
             name=name,
         )
 
+    @property
+    def order(self) -> list[str]:
+        """Names of the links, parents before children."""
+        return [self.links[i].name for i in self._order]
+
+    def parent_of(self, link: str) -> str | None:
+        """Name of a link's parent, None for the root."""
+        parent, _ = self._parents[self.link_index(link)]
+        return None if parent < 0 else self.links[parent].name
+
     def joint_values(self, q: Tensor) -> Tensor:
         """Values [..., J] (rad or m) of all joints, mimics included, in the order of `joints`."""
         return q @ self._select.to(q).mT + self._offset.to(q)
@@ -130,9 +142,7 @@ class TreeBody(LinkedBody):
                 continue
             above, step = poses[parent], local[..., joint, :, :]
             turned = above[..., :3] @ step
-            poses[link] = torch.cat(
-                [turned[..., :3], turned[..., 3:] + above[..., 3:]], -1
-            )
+            poses[link] = torch.cat([turned[..., :3], turned[..., 3:] + above[..., 3:]], -1)
         stacked = torch.stack([poses[i] for i in range(len(self._parents))], -3)
         bottom = torch.zeros_like(stacked[..., :1, :])
         bottom[..., 3] = 1
@@ -157,9 +167,7 @@ def _joint_coefficients(joint: Joint) -> np.ndarray:
     return out
 
 
-def _parents(
-    name: str, links: Sequence[Link], joints: Sequence[Joint]
-) -> list[tuple[int, int]]:
+def _parents(name: str, links: Sequence[Link], joints: Sequence[Joint]) -> list[tuple[int, int]]:
     """For each link its (parent link, joint) indices; (-1, -1) for the root."""
     index = {link.name: i for i, link in enumerate(links)}
     if len(index) != len(links):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.geometry.material import Material
+from kin4d.geometry.material import Material, srgb_to_linear
 from kin4d.geometry.mesh import Mesh
 
 
@@ -54,8 +56,14 @@ def hex_color(color: str) -> tuple[float, float, float, float]:
         srgb = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     except ValueError as error:
         raise InputError("not a colour", value=color, allowed="#rrggbb") from error
-    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in srgb)
-    return (red, green, blue, 1.0)
+    return linear_color(srgb)
+
+
+def linear_color(rgba: Sequence[float] | np.ndarray) -> tuple[float, float, float, float]:
+    """sRGB (or sRGB and alpha) in [0, 1] to linear RGBA factors."""
+    values = [float(min(max(value, 0.0), 1.0)) for value in rgba]
+    red, green, blue = (srgb_to_linear(value) for value in values[:3])
+    return (red, green, blue, values[3] if len(values) > 3 else 1.0)
 
 
 def _positive(values: tuple[float, ...], what: str) -> tuple[float, ...]:

@@ -1,0 +1,94 @@
+"""RobotBody: a tree of links read from a robot description, with an end effector."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from kin4d.bodies.linked import Link
+from kin4d.bodies.tree import Joint, TreeBody
+
+# Names people give to the frame they think in when they move an arm.
+_TOOL_NAME = re.compile(
+    r"(?:^|[_/-])(tcp|tool\d*|eef?|end_?effector|grasp(ing)?|gripper_frame)(?:$|[_/-])"
+)
+
+
+class RobotBody(TreeBody):
+    """A robot.
+
+    Args:
+        links: All links.
+        joints: One per link that is not the root.
+        q0: Rest values by coordinate name.
+        root: [4, 4] world pose of the root link.
+        name: For people.
+        end_effector: Name of the link that pose targets and actions refer to; by default the
+            deepest link with a tool's name ("tcp", "tool0", ...), else the deepest leaf.
+        missing: Mesh files the description names that were left out.
+    """
+
+    def __init__(
+        self,
+        links: Sequence[Link],
+        joints: Sequence[Joint],
+        *,
+        q0: Mapping[str, float] | None = None,
+        root: np.ndarray | None = None,
+        name: str = "robot",
+        end_effector: str | None = None,
+        missing: Sequence[str] = (),
+    ) -> None:
+        super().__init__(links, joints, q0=q0, root=root, name=name)
+        self.missing = tuple(missing)
+        self.end_effector = end_effector or _default_end_effector(self)
+        self.end_effector_index = self.link_index(self.end_effector)
+
+    @classmethod
+    def from_urdf(
+        cls,
+        path: str | Path,
+        *,
+        search_roots: Sequence[str | Path] = (),
+        q0: Mapping[str, float] | None = None,
+        missing: Literal["error", "skip"] = "error",
+        root: np.ndarray | None = None,
+        end_effector: str | None = None,
+    ) -> RobotBody:
+        """Read a URDF file with its visual meshes, materials, limits, mimics and inertials.
+
+        Args:
+            path: The .urdf file.
+            search_roots: Folders to look for packages and meshes in, before the file's own package.
+                Nothing outside these and the file's package is read.
+            q0: Rest values by joint name (rad or m).
+            missing: "error" to stop at a mesh that is not there, "skip" to leave it out and list it
+                in `missing`.
+            root: [4, 4] world pose of the root link.
+            end_effector: Link name; see the class.
+        """
+        from kin4d.bodies.urdf import read_urdf
+
+        found = read_urdf(path, search_roots=search_roots, missing=missing)
+        return cls(
+            found.links,
+            found.joints,
+            q0=q0,
+            root=root,
+            name=found.name,
+            end_effector=end_effector,
+            missing=found.missing,
+        )
+
+
+def _default_end_effector(body: TreeBody) -> str:
+    depth: dict[str, int] = {}
+    for link in body.order:
+        parent = body.parent_of(link)
+        depth[link] = 0 if parent is None else depth[parent] + 1
+    tools = [link for link in depth if _TOOL_NAME.search(link.lower())]
+    return max(tools or depth, key=depth.__getitem__)

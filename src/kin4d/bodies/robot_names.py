@@ -1,0 +1,97 @@
+"""Robots by name: `load_robot("panda")`, or by the path of a URDF or MJCF file."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from kin4d.bodies.robot import RobotBody
+from kin4d.errors import InputError
+
+_PACKAGE = "example-robot-data"
+
+
+def load_robot(
+    robot: str | Path,
+    *,
+    search_roots: Sequence[str | Path] = (),
+    q0: Mapping[str, float] | None = None,
+    missing: Literal["error", "skip"] = "error",
+    root: np.ndarray | None = None,
+    end_effector: str | None = None,
+) -> RobotBody:
+    """A robot by name (see `robot_names`) or by the path of a .urdf or MJCF .xml file.
+
+    Options are those of `RobotBody.from_urdf`.
+    """
+    path = _path(robot)
+    return RobotBody.from_urdf(
+        path,
+        search_roots=search_roots,
+        q0=q0,
+        missing=missing,
+        root=root,
+        end_effector=end_effector,
+    )
+
+
+def robot_names() -> dict[str, Path]:
+    """Robots that can be loaded by name: the one that ships, and those of the extra [robots]."""
+    return {**_shipped(), **_example_robots()}
+
+
+def _path(robot: str | Path) -> Path:
+    path = Path(robot)
+    if path.suffix.lower() in (".urdf", ".xml") or len(path.parts) > 1:
+        return path
+    known = robot_names()
+    name = _key(str(robot))
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, n=1)
+    hints = [f"did you mean '{close[0]}'?"] if close else []
+    if len(known) == len(_shipped()):
+        hints.append('more robots come with: pip install "kin4d[robots]"')
+    raise InputError(
+        f"there is no robot called '{robot}'",
+        allowed=", ".join(sorted(known)) + ", or the path of a .urdf or .xml file",
+        hint="; ".join(hints) or None,
+    )
+
+
+def _shipped() -> dict[str, Path]:
+    folder = Path(str(resources.files("kin4d"))) / "assets"
+    return {path.stem: path for path in sorted(folder.glob("*/*.urdf"))}
+
+
+def _example_robots() -> dict[str, Path]:
+    """URDFs of the example-robot-data wheel, found without importing it (it loads pinocchio)."""
+    try:
+        distribution = metadata.distribution(_PACKAGE)
+    except metadata.PackageNotFoundError:
+        return {}
+    paths = [
+        Path(str(distribution.locate_file(file)))
+        for file in distribution.files or ()
+        if file.suffix == ".urdf"
+    ]
+    stems = [_key(path.stem) for path in paths]
+    named = {}
+    for stem, path in sorted(zip(stems, paths, strict=True)):
+        # "ur5_robot" is "ur5" unless that is another file; two files "anymal" go by their folders.
+        short = stem.removesuffix("_robot")
+        name = stem if short != stem and short in stems else short
+        if stems.count(stem) > 1:
+            folder = path.parent.parent.name
+            name = _key(folder.removesuffix("_description").removesuffix("_simple"))
+        named[name] = path
+    return named
+
+
+def _key(name: str) -> str:
+    return name.lower().replace("-", "_")

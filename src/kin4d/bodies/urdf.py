@@ -1,0 +1,246 @@
+"""URDF: a robot description file to links and joints."""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lxml import etree
+
+from kin4d.bodies.inertial import Inertial
+from kin4d.bodies.linked import Link
+from kin4d.bodies.resources import Resources
+from kin4d.bodies.tree import Joint
+from kin4d.errors import InputError
+from kin4d.geometry.material import Material
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.primitives import box, capsule, cylinder, linear_color, sphere
+from kin4d.geometry.safe_xml import parse_xml
+
+_KINDS = {
+    "fixed": "fixed",
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+}
+# The parser knows no capsules, so one travels through it as a mesh of this scheme.
+_CAPSULE = "capsule:"
+
+
+@dataclass
+class Description:
+    """What a description file says.
+
+    Attributes:
+        name: The robot's own name.
+        links: In the order of the file.
+        joints: In the order of the file.
+        missing: Mesh and texture files that were not found and were left out.
+    """
+
+    name: str
+    links: list[Link]
+    joints: list[Joint]
+    missing: list[str] = field(default_factory=list)
+
+
+def read_urdf(
+    path: str | Path, *, search_roots: Sequence[str | Path] = (), missing: str = "error"
+) -> Description:
+    """Read a URDF file and the meshes it names; see `RobotBody.from_urdf`."""
+    path = Path(path)
+    if missing not in ("error", "skip"):
+        raise InputError("what to do about missing meshes?", value=missing, allowed="error, skip")
+    robot = _parse(path)
+    looks = _Looks(robot, Resources(path, search_roots), skip=missing == "skip")
+    links = []
+    for source in robot.links:
+        meshes = [mesh for visual in source.visuals if (mesh := looks.mesh(visual)) is not None]
+        surface = Mesh.concatenate(meshes, name=source.name) if meshes else None
+        links.append(Link(source.name, surface, _inertial(source)))
+    joints = [_joint(source) for source in robot.joints]
+    return Description(robot.name, links, joints, looks.missing)
+
+
+def _parse(path: Path) -> Any:
+    """The parsing library's object model of a URDF, checked for what it would choke on."""
+    root = parse_xml(path)
+    if root.tag != "robot":
+        raise InputError(f"{path} is not a URDF", value=f"<{root.tag}>", allowed="<robot> as root")
+    root.set("name", root.get("name") or path.stem)
+    for element in list(root):
+        if element.tag not in ("link", "joint", "material"):
+            root.remove(element)
+        if element.tag not in ("link", "joint"):
+            continue
+        where = f"{path}, line {element.sourceline}: <{element.tag}>"
+        if not element.get("name"):
+            raise InputError(f"{where} has no name")
+        if element.tag == "joint":
+            kind = element.get("type")
+            if kind not in _KINDS:
+                raise InputError(
+                    f"{where} '{element.get('name')}' has an unknown type",
+                    value=kind,
+                    allowed=", ".join(_KINDS),
+                )
+            for end in ("parent", "child"):
+                node = element.find(end)
+                if node is None or not node.get("link"):
+                    raise InputError(f"{where} '{element.get('name')}' names no {end} link")
+    for collision in root.findall("link/collision"):
+        collision.getparent().remove(collision)
+    for shape in root.iterfind("link/visual/geometry/capsule"):
+        size = f"{shape.get('radius')} {shape.get('length')}"
+        shape.tag = "mesh"
+        shape.set("filename", _CAPSULE + size)
+    from yourdfpy import URDF
+
+    logging.getLogger("yourdfpy").setLevel(logging.CRITICAL)
+    try:
+        model = URDF.load(
+            io.BytesIO(etree.tostring(root)), build_scene_graph=False, load_meshes=False
+        )
+    except Exception as error:
+        raise InputError(f"{path} is not a valid URDF: {error!r}") from error
+    if not model.robot.links:
+        raise InputError(f"{path} has no links", allowed="at least one <link>")
+    return model.robot
+
+
+def _joint(source: Any) -> Joint:
+    limit, limits = source.limit, (-np.inf, np.inf)
+    if limit is not None:
+        # The format's default for a bound that is not given is zero.
+        limits = tuple(0.0 if bound is None else bound for bound in (limit.lower, limit.upper))
+    if source.type == "continuous" and not np.isnan(limits).any():
+        limits = (-np.inf, np.inf)
+    mimic = source.mimic
+    return Joint(
+        name=source.name,
+        kind=_KINDS[source.type],
+        parent=source.parent,
+        child=source.child,
+        origin=np.eye(4) if source.origin is None else source.origin,
+        axis=source.axis,
+        limits=limits,
+        mimic=None if mimic is None else (mimic.joint, mimic.multiplier, mimic.offset),
+    )
+
+
+def _inertial(link: Any) -> Inertial | None:
+    source = link.inertial
+    if source is None or not source.mass:
+        return None
+    origin = np.eye(4) if source.origin is None else source.origin
+    inertia = np.zeros((3, 3)) if source.inertia is None else source.inertia
+    rotation = origin[:3, :3]
+    try:
+        return Inertial(source.mass, origin[:3, 3], rotation @ inertia @ rotation.T)
+    except InputError as error:
+        raise InputError(f"link '{link.name}': {error.what}", value=error.value) from error
+
+
+class _Looks:
+    """Visual elements to meshes, each file read once."""
+
+    def __init__(self, robot: Any, resources: Resources, *, skip: bool) -> None:
+        self.resources, self.skip = resources, skip
+        self.missing: list[str] = []
+        self._files: dict[Path, Mesh] = {}
+        named = [*robot.materials, *(v.material for link in robot.links for v in link.visuals)]
+        self._materials = {
+            material.name: material
+            for material in reversed(named)
+            if material is not None and (material.color or material.texture)
+        }
+
+    def mesh(self, visual: Any) -> Mesh | None:
+        """The surface of one visual element in its link's frame, or None if it is missing."""
+        geometry = visual.geometry
+        if geometry is None:
+            return None
+        if geometry.mesh is not None:
+            surface = self._file(geometry.mesh)
+        elif geometry.box is not None:
+            surface = box(tuple(geometry.box.size))
+        elif geometry.cylinder is not None:
+            surface = cylinder(geometry.cylinder.radius, geometry.cylinder.length)
+        else:
+            surface = sphere(geometry.sphere.radius)
+        if surface is None:
+            return None
+        if visual.material is not None and (geometry.mesh is None or _is_plain(surface)):
+            surface = replace(surface, materials=(self._material(visual.material),))
+        return surface if visual.origin is None else surface.transformed(visual.origin)
+
+    def _file(self, source: Any) -> Mesh | None:
+        if source.filename and source.filename.startswith(_CAPSULE):
+            radius, length = map(float, source.filename.removeprefix(_CAPSULE).split())
+            return capsule(radius, length)
+        path = self._find(source.filename or "", "mesh")
+        if path is None:
+            return None
+        if path not in self._files:
+            self._files[path] = _load(path)
+        surface = self._files[path]
+        if source.scale is not None:
+            scale = np.broadcast_to(np.asarray(source.scale, np.float64), 3)
+            if not (np.isfinite(scale).all() and (scale != 0).all()):
+                raise InputError(f"mesh {path.name} has an impossible scale", value=scale.tolist())
+            surface = surface.transformed(np.diag([*scale, 1.0]))
+        return surface
+
+    def _find(self, uri: str, what: str) -> Path | None:
+        try:
+            path = self.resources.find(uri)
+            if path is None:
+                raise InputError(
+                    f"{self.resources.description.name} needs a {what} that is not there",
+                    value=uri,
+                    hint=f"looked in {self.resources.tried(uri)}; give its folder as a search "
+                    "root, or leave it out with missing='skip'",
+                )
+        except InputError:
+            if not self.skip:
+                raise
+            self.missing.append(uri)
+            return None
+        return path
+
+    def _material(self, source: Any) -> Material:
+        if source.color is None and source.texture is None:
+            source = self._materials.get(source.name, source)
+        color = linear_color((0.8, 0.8, 0.8) if source.color is None else source.color.rgba)
+        textures = {}
+        if source.texture is not None and source.texture.filename:
+            path = self._find(source.texture.filename, "texture")
+            if path is not None:
+                from PIL import Image
+
+                textures["base_color"] = Image.open(path)
+                color = (1.0, 1.0, 1.0, 1.0) if source.color is None else color
+        return Material(name=source.name or "material", base_color=color, textures=textures)
+
+
+def _is_plain(mesh: Mesh) -> bool:
+    """Whether a surface has no look of its own, so that the description's material counts."""
+    return (
+        mesh.colors is None
+        and len(mesh.materials) == 1
+        and not mesh.materials[0].textures
+        and mesh.materials[0].base_color == Material().base_color
+    )
+
+
+def _load(path: Path) -> Mesh:
+    if path.suffix.lower() == ".dae":
+        from kin4d.geometry.mesh_dae import load_dae
+
+        return load_dae(path)
+    return Mesh.load(path)
