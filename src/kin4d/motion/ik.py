@@ -7,6 +7,7 @@ that is not reached is reported with what is left of its error, never passed off
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +19,8 @@ from kin4d.errors import InputError
 from kin4d.motion.chain import Chain, chain_to
 
 TOLERANCE = (1e-5, 1e-5)
+_SEARCH_ITERATIONS, _FOLLOW_ITERATIONS = 30, 100
+_SEARCH_SLIDES, _FOLLOW_GAIN = 60, 0.2
 _COLD_STARTS = 64
 
 
@@ -78,13 +81,11 @@ def solve_ik(
         restarts: Random starts within the limits, tried in turn while none has succeeded.
         seed: Of the random starts.
     """
-    from kin4d.motion.solver import search
-
     chain, poses, batch = _prepare(body, targets, link)
-    posture_q = None if posture is None else _vector(body, posture, "posture")
+    goal = None if posture is None else _vector(body, posture, "posture")
     if q_start is None:
-        q_start = body.q0 if posture_q is None else posture_q
-    start = check_coordinates(body, q_start).to(torch.float64)
+        q_start = body.q0 if goal is None else goal
+    start = check_coordinates(body, q_start).detach().to("cpu", torch.float64)
     try:
         start = start.expand(*batch, len(body.q0)).reshape(-1, len(body.q0)).numpy()
     except RuntimeError:
@@ -93,14 +94,8 @@ def solve_ik(
             value=tuple(start.shape),
             allowed=f"[{len(body.q0)}] or {[*batch, len(body.q0)]}",
         ) from None
-    found = search(
-        chain,
-        poses,
-        _clamped(chain, start),
-        _random_starts(chain, restarts, seed),
-        _chain_posture(chain, posture_q),
-        _tolerance(tolerance),
-    )
+    restart = _random_starts(chain, restarts, seed)
+    found = _search(chain, poses, start, restart, goal, _tolerance(tolerance))
     return _result(chain, start, found, tolerance, batch)
 
 
@@ -131,61 +126,90 @@ def follow(
         max_step: The most a joint may move from one frame to the next, rad or m.
         seed: Of the random starts of a cold first frame.
     """
-    from kin4d.motion.solver import track
-
     chain, poses, batch = _prepare(body, targets, link)
     if len(batch) != 1 or batch[0] == 0:
         raise InputError("a trajectory is [T >= 1, 4, 4] poses", value=(*batch, 4, 4))
     if not max_step > 0:
         raise InputError("max_step must be positive", value=max_step)
-    posture_q = None if posture is None else _vector(body, posture, "posture")
+    goal = None if posture is None else _vector(body, posture, "posture")
+    limit = _tolerance(tolerance)
     if q_start is not None:
         starts = _vector(body, q_start, "q_start")[None]
     else:
-        starts = _cold_starts(body, chain, poses[0], posture_q, tolerance, seed)
-    best = None
-    for start in starts:
-        found = track(
-            chain,
-            poses,
-            _clamped(chain, start),
-            _chain_posture(chain, posture_q),
-            _tolerance(tolerance),
-            float(max_step),
-        )
-        result = _result(chain, np.tile(start, (len(poses), 1)), found, tolerance, batch)
-        if best is None or result.converged.sum() > best.converged.sum():
-            best = result
-        if best.converged.all():
+        starts = np.tile(body.q0.numpy() if goal is None else goal, (_COLD_STARTS, 1))
+        others = _random_starts(chain, _COLD_STARTS - 1, seed)
+        starts[1:, chain.coordinates] = others
+        first = np.repeat(poses[:1], _COLD_STARTS, axis=0)
+        starts[:, chain.coordinates] = _search(chain, first, starts, others, None, limit).q
+    best, start = None, starts[0]
+    for candidate in starts:
+        found = _track(chain, poses, candidate, goal, limit, max_step)
+        reached = int(_converged(found, tolerance).sum())
+        if best is None or reached > int(_converged(best, tolerance).sum()):
+            best, start = found, candidate
+        if reached == len(poses):
             break
     assert best is not None
-    return best
+    return _result(chain, np.tile(start, (len(poses), 1)), best, tolerance, batch)
 
 
-def _cold_starts(
-    body: TreeBody,
+class _Found(NamedTuple):
+    """Solutions q [N, n], position errors [N] (m), rotation errors [N] (rad), iterations [N]."""
+
+    q: np.ndarray
+    position: np.ndarray
+    rotation: np.ndarray
+    iterations: np.ndarray
+
+
+def _search(
     chain: Chain,
-    target: np.ndarray,
+    targets: np.ndarray,
+    starts: np.ndarray,
+    restarts: np.ndarray,
     posture: np.ndarray | None,
-    tolerance: tuple[float, float],
-    seed: int,
-) -> np.ndarray:
-    """[R, k] solutions of one target [3, 4] from different starts, the preferred one first."""
-    from kin4d.motion.solver import search
+    tolerance: np.ndarray,
+) -> _Found:
+    """Each of targets [N, 3, 4] on its own, from starts [N, k], then from restarts [R, n]."""
+    from kin4d.motion.solver import reach
 
-    starts = np.tile(body.q0.numpy() if posture is None else posture, (_COLD_STARTS, 1))
-    others = _random_starts(chain, _COLD_STARTS - 1, seed)
-    starts[1:, chain.coordinates] = others
-    solved = search(
-        chain,
-        np.tile(target, (_COLD_STARTS, 1, 1)),
-        _clamped(chain, starts),
-        others,
-        _chain_posture(chain, None),
-        _tolerance(tolerance),
-    )[0]
-    starts[:, chain.coordinates] = solved
-    return starts
+    q, limits = _clamped(chain, starts), (chain.lower, chain.upper)
+    goal = np.zeros(q.shape[1]) if posture is None else _clamped(chain, posture)
+    slides = 0 if posture is None else _SEARCH_SLIDES
+    report = [
+        reach(
+            chain, row, target, *limits, tolerance, _SEARCH_ITERATIONS, restarts, goal, 1.0, slides
+        )
+        for row, target in zip(q, targets, strict=True)
+    ]
+    return _Found(q, *np.array(report).reshape(-1, 3).T)
+
+
+def _track(
+    chain: Chain,
+    targets: np.ndarray,
+    start: np.ndarray,
+    posture: np.ndarray | None,
+    tolerance: np.ndarray,
+    max_step: float,
+) -> _Found:
+    """Targets [T, 3, 4] in order, each from the one before, the first from `start` [k]."""
+    from kin4d.motion.solver import reach
+
+    row, lower, upper = _clamped(chain, start), chain.lower, chain.upper
+    goal = np.zeros(len(row)) if posture is None else _clamped(chain, posture)
+    slides, none = int(posture is not None), np.empty((0, len(row)))
+    q, report = np.empty((len(targets), len(row))), np.empty((len(targets), 3))
+    for t, target in enumerate(targets):
+        if t:
+            lower = np.maximum(chain.lower, row - max_step)
+            upper = np.minimum(chain.upper, row + max_step)
+        report[t] = reach(
+            chain, row, target, lower, upper, tolerance, _FOLLOW_ITERATIONS, none, goal,
+            _FOLLOW_GAIN, slides,
+        )  # fmt: skip
+        q[t] = row
+    return _Found(q, *report.T)
 
 
 def _prepare(
@@ -231,12 +255,6 @@ def _clamped(chain: Chain, q: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(q[..., chain.coordinates].clip(chain.lower, chain.upper))
 
 
-def _chain_posture(chain: Chain, posture: np.ndarray | None) -> np.ndarray:
-    if posture is None:
-        return np.full(len(chain.coordinates), np.nan)
-    return _clamped(chain, posture)
-
-
 def _tolerance(tolerance: tuple[float, float]) -> np.ndarray:
     values = np.array(tolerance, np.float64)
     if values.shape != (2,) or not (values > 0).all():
@@ -246,24 +264,25 @@ def _tolerance(tolerance: tuple[float, float]) -> np.ndarray:
     return values
 
 
+def _converged(found: _Found, tolerance: tuple[float, float]) -> np.ndarray:
+    return (found.position <= tolerance[0]) & (found.rotation <= tolerance[1])
+
+
 def _result(
     chain: Chain,
     start: np.ndarray,
-    found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    found: _Found,
     tolerance: tuple[float, float],
     batch: tuple[int, ...],
 ) -> IkResult:
-    solved, position, rotation, iterations = (torch.from_numpy(array) for array in found)
-    q = torch.tensor(start)
-    q[:, chain.coordinates] = solved
-    at_limit = torch.zeros(q.shape, dtype=torch.bool)
-    lower, upper = torch.from_numpy(chain.lower), torch.from_numpy(chain.upper)
-    at_limit[:, chain.coordinates] = (solved - lower < 1e-9) | (upper - solved < 1e-9)
+    q, at_limit = start.copy(), np.zeros(start.shape, bool)
+    q[:, chain.coordinates] = found.q
+    at_limit[:, chain.coordinates] = np.minimum(found.q - chain.lower, chain.upper - found.q) < 1e-9
     return IkResult(
-        q=q.reshape(*batch, -1),
-        converged=((position <= tolerance[0]) & (rotation <= tolerance[1])).reshape(batch),
-        position_error=position.reshape(batch),
-        rotation_error=rotation.reshape(batch),
-        at_limit=at_limit.reshape(*batch, -1),
-        iterations=iterations.reshape(batch),
+        q=torch.from_numpy(q.reshape(*batch, start.shape[1])),
+        converged=torch.from_numpy(_converged(found, tolerance).reshape(batch)),
+        position_error=torch.from_numpy(found.position.reshape(batch).copy()),
+        rotation_error=torch.from_numpy(found.rotation.reshape(batch).copy()),
+        at_limit=torch.from_numpy(at_limit.reshape(*batch, start.shape[1])),
+        iterations=torch.from_numpy(found.iterations.reshape(batch).astype(np.int64)),
     )

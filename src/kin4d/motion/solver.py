@@ -14,84 +14,39 @@ from kin4d.motion.chain import place, pose_error
 
 # Metres of position error that weigh as much as one radian: about the length of a forearm.
 _METRES_PER_RADIAN = 0.3
-_SEARCH_ITERATIONS, _FOLLOW_ITERATIONS = 30, 100
-_POSTURE_STEPS, _POSTURE_GAIN = 60, 0.2
 
 
 @numba.njit(cache=True, error_model="numpy")
-def search(chain, targets, first, starts, posture, tolerance):
-    """Solve each of targets [N, 3, 4] from first [N, n], then from each of starts [R, n] in turn.
+def reach(chain, q, target, lower, upper, tolerance, iterations, starts, posture, gain, steps):
+    """Take q [n] in place to `target` [3, 4], from itself or else from each of starts [R, n].
 
-    Stops at the first success. Where none succeeds the closest attempt is returned. Whole turns
-    that lead away from where it began are undone. With a posture [n] (NaN for none) solutions then
-    slide towards it without leaving the target.
-
-    Returns:
-        q [N, n], position errors [N] (m), rotation errors [N] (rad), iterations [N].
-    """
-    count, n = first.shape
-    solutions, position, rotation = np.empty((count, n)), np.empty(count), np.empty(count)
-    iterations = np.zeros(count, np.int64)
-    q, relaxing = np.empty(n), not np.isnan(posture[0])
-    for t in range(count):
-        best = np.inf
-        for attempt in range(1 + len(starts)):
-            q[:] = first[t] if attempt == 0 else starts[attempt - 1]
-            metres, radians, used = refine(
-                chain, q, targets[t], chain.lower, chain.upper, tolerance, _SEARCH_ITERATIONS
-            )
-            iterations[t] += used
-            if metres + _METRES_PER_RADIAN * radians < best:
-                best = metres + _METRES_PER_RADIAN * radians
-                solutions[t], position[t], rotation[t] = q, metres, radians
-            if metres <= tolerance[0] and radians <= tolerance[1]:
-                break
-        _unwind(chain, solutions[t], posture if relaxing else first[t])
-        if relaxing:
-            position[t], rotation[t], used = relax(
-                chain,
-                solutions[t],
-                targets[t],
-                chain.lower,
-                chain.upper,
-                posture,
-                tolerance,
-                1.0,
-                _POSTURE_STEPS,
-            )
-            iterations[t] += used
-    return solutions, position, rotation, iterations
-
-
-@numba.njit(cache=True, error_model="numpy")
-def track(chain, targets, first, posture, tolerance, max_step):
-    """Solve targets [T, 3, 4] in order, each from the last, the first from `first` [n].
-
-    After the first frame no joint moves more than `max_step` (rad or m) per frame. With a posture
-    [n] (NaN for none) each frame goes a fixed part of the way towards it.
+    Stops at the first success; where none succeeds q becomes the closest attempt. Whole turns
+    that a restart adds are undone. Then up to `steps` slides of `gain` of the way to the posture
+    [n]; see `relax`.
 
     Returns:
-        As `search`.
+        Position error (m), rotation error (rad), iterations used.
     """
-    count, n = len(targets), len(first)
-    solutions, position, rotation = np.empty((count, n)), np.empty(count), np.empty(count)
-    iterations = np.zeros(count, np.int64)
-    lower, upper = chain.lower.copy(), chain.upper.copy()
-    q = first.copy()
-    for t in range(count):
-        if t > 0:
-            lower = np.maximum(chain.lower, q - max_step)
-            upper = np.minimum(chain.upper, q + max_step)
-        position[t], rotation[t], iterations[t] = refine(
-            chain, q, targets[t], lower, upper, tolerance, _FOLLOW_ITERATIONS
+    first, best = q.copy(), q.copy()
+    metres, radians, used = refine(chain, q, target, lower, upper, tolerance, iterations)
+    least, attempt = metres + _METRES_PER_RADIAN * radians, 0
+    best[:] = q
+    while (metres > tolerance[0] or radians > tolerance[1]) and attempt < len(starts):
+        q[:] = starts[attempt]
+        near, turn, extra = refine(chain, q, target, lower, upper, tolerance, iterations)
+        attempt, used = attempt + 1, used + extra
+        if near + _METRES_PER_RADIAN * turn < least:
+            least, metres, radians = near + _METRES_PER_RADIAN * turn, near, turn
+            best[:] = q
+    q[:] = best
+    if attempt > 0:
+        _unwind(chain, q, first)
+    if steps > 0:
+        metres, radians, extra = relax(
+            chain, q, target, lower, upper, posture, tolerance, gain, steps
         )
-        if not np.isnan(posture[0]):
-            position[t], rotation[t], used = relax(
-                chain, q, targets[t], lower, upper, posture, tolerance, _POSTURE_GAIN, 1
-            )
-            iterations[t] += used
-        solutions[t] = q
-    return solutions, position, rotation, iterations
+        used += extra
+    return metres, radians, used
 
 
 @numba.njit(cache=True, error_model="numpy")
