@@ -38,3 +38,13 @@ class Material:
     alpha_mode: str = "OPAQUE"
     alpha_cutoff: float = 0.5
     textures: Mapping[str, Image] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def srgb_to_linear(value: float) -> float:
+    """One channel as screens and image files encode it, in [0, 1], to linear light."""
+    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+
+
+def linear_to_srgb(value: float) -> float:
+    """Inverse of `srgb_to_linear`."""
+    return value * 12.92 if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055
