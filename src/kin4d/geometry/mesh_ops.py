@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.mesh import Mesh, RawMesh
 
 
 def weld(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -20,9 +22,12 @@ def weld(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         ``first`` [W]: the first vertex at each distinct place, ascending; and ``index`` [V]:
         which of these each vertex is, so ``vertices == vertices[first][index]``.
     """
-    # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
-    rows = np.ascontiguousarray(vertices + 0.0).view(f"V{vertices.shape[1] * vertices.itemsize}")
-    _, first, index = np.unique(rows[:, 0], return_index=True, return_inverse=True)
+    # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bits.
+    bits = np.ascontiguousarray(np.asarray(vertices, np.float64) + 0.0).view(np.uint64)
+    _, first, index = np.unique(_hash_rows(bits), return_index=True, return_inverse=True)
+    if not (bits == bits[first][index]).all():  # two places share a hash: compare the rows whole
+        rows = bits.view(f"V{bits.shape[1] * bits.itemsize}")[:, 0]
+        _, first, index = np.unique(rows, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -31,56 +36,90 @@ def weld(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def connected_components(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     """[V] int64 component ids, connected by faces and by exactly equal positions."""
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components as label
-
     first, index = weld(vertices)
-    corners = index[faces]
-    ends = np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]]])
-    graph = coo_matrix((np.ones(len(ends), np.int8), ends.T), shape=(len(first), len(first)))
-    _, labels = label(graph, directed=False)
+    labels = label_components(len(first), index[faces])[index]
     # Renumber by first appearance: ids then do not depend on the labelling algorithm.
-    _, first_seen, labels = np.unique(labels[index], return_index=True, return_inverse=True)
+    _, first_seen, labels = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first_seen), np.int64)
     rank[np.argsort(first_seen)] = np.arange(len(first_seen))
     return rank[labels]
 
 
+def label_components(count: int, faces: np.ndarray) -> np.ndarray:
+    """[count] component ids of vertices that are connected by [F, 3] faces alone."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components as label
+
+    ends = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]]])
+    graph = coo_matrix((np.ones(len(ends), np.int8), ends.T), shape=(count, count))
+    return label(graph, directed=False)[1]
+
+
+def fields_of(mesh: RawMesh) -> dict[str, Any]:
+    """The fields of a mesh by name, without copying: ``Mesh(**fields_of(raw))`` checks it."""
+    return {item.name: getattr(mesh, item.name) for item in fields(RawMesh)}
+
+
 def concatenate(meshes: Sequence[Mesh], *, name: str = "mesh") -> Mesh:
     """Join meshes in order; see `Mesh.concatenate`."""
+    return Mesh(**fields_of(join(meshes, name=name)))
+
+
+def join(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
+    """Join meshes in order, unchecked.
+
+    A material that several of them hold (the same object) appears once. UVs and colours that only
+    some of them have are filled with zero and white; normals are kept if all have them. A face
+    corner out of its own mesh's range becomes -1, so that it cannot land in another's.
+    """
     if not meshes:
         raise InputError("there is no mesh to join", value=0, allowed="one mesh or more")
-    offsets = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
-    material_offsets = np.cumsum([0, *(len(mesh.materials) for mesh in meshes)])
-    part_offsets = np.cumsum([0, *(len(mesh.parts) for mesh in meshes)])
+    counts = [len(mesh.vertices) for mesh in meshes]
+    starts = np.cumsum([0, *counts])[:-1]
+    part_starts = np.cumsum([0, *(len(mesh.parts) for mesh in meshes)])[:-1]
+    materials = tuple({id(m): m for mesh in meshes for m in mesh.materials}.values())
+    place = {id(material): index for index, material in enumerate(materials)}
 
-    def shifted(field: str, by: np.ndarray) -> np.ndarray:
-        return np.concatenate(
-            [getattr(mesh, field) + shift for mesh, shift in zip(meshes, by, strict=False)]
-        )
-
-    def filled(field: str, width: int, default: float) -> np.ndarray | None:
+    def filled(field: str, width: int, default: float, dtype: type) -> np.ndarray | None:
         values = [getattr(mesh, field) for mesh in meshes]
         if all(value is None for value in values):
             return None
-        return np.concatenate(
-            [
-                np.full((len(mesh.vertices), width), default) if value is None else value
-                for mesh, value in zip(meshes, values, strict=True)
-            ]
-        )
+        blanks = [np.full((count, width), default, dtype) for count in counts]
+        return np.concatenate([_or(*pair) for pair in zip(values, blanks, strict=True)])
 
+    faces, face_material, face_part, source_index = [], [], [], []
+    for mesh, count, start, part_start in zip(meshes, counts, starts, part_starts, strict=True):
+        zeros = np.zeros(len(mesh.faces), np.int64)
+        inside = (mesh.faces >= 0) & (mesh.faces < count)
+        faces.append(np.where(inside, mesh.faces + start, -1))
+        table = np.array([place[id(material)] for material in mesh.materials])
+        face_material.append(table[_or(mesh.face_material, zeros)])
+        face_part.append(_or(mesh.face_part, zeros) + part_start)
+        source_index.append(_or(mesh.source_index, np.arange(count)) + start)
     has_normals = all(mesh.normals is not None for mesh in meshes)
-    return Mesh(
+    return RawMesh(
         vertices=np.concatenate([mesh.vertices for mesh in meshes]),
-        faces=shifted("faces", offsets),
-        uv=filled("uv", 2, 0.0),
-        normals=np.concatenate([mesh.normals for mesh in meshes]) if has_normals else None,  # pyright: ignore[reportCallIssue, reportArgumentType]
-        colors=filled("colors", 4, 255),
-        materials=tuple(material for mesh in meshes for material in mesh.materials),
-        face_material=shifted("face_material", material_offsets),
+        faces=np.concatenate(faces),
+        uv=filled("uv", 2, 0.0, np.float32),
+        normals=filled("normals", 3, 0.0, np.float32) if has_normals else None,
+        colors=filled("colors", 4, 255, np.uint8),
+        materials=materials,
+        face_material=np.concatenate(face_material),
         parts=tuple(part for mesh in meshes for part in mesh.parts),
-        face_part=shifted("face_part", part_offsets),
-        source_index=shifted("source_index", offsets),
+        face_part=np.concatenate(face_part),
+        source_index=np.concatenate(source_index),
         name=name,
     )
+
+
+def _or(value: np.ndarray | None, default: np.ndarray) -> np.ndarray:
+    return default if value is None else value
+
+
+def _hash_rows(bits: np.ndarray) -> np.ndarray:
+    """[V] uint64 of [V, n] uint64, mixed well enough that equal hashes mean equal rows."""
+    mixed = np.zeros(len(bits), np.uint64)
+    for column in bits.T:
+        mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed

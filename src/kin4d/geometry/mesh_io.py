@@ -1,0 +1,163 @@
+"""Mesh files in and out: every way a file can be bad ends in an `InputError` that says so."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kin4d.errors import InputError, OutputError
+from kin4d.files import existing_file, write_bytes
+from kin4d.geometry.material import Material
+from kin4d.geometry.mesh import Mesh, RawMesh
+from kin4d.geometry.mesh_ops import fields_of, join
+
+READS = (".obj", ".gltf", ".glb", ".ply", ".stl", ".off")
+WRITES = (".obj", ".glb", ".ply")
+
+
+def load_mesh(path: str | Path) -> Mesh:
+    """Read a mesh file and check it; what is wrong is an `InputError` saying why.
+
+    Vertex order is the file's. Polygons are triangulated, scenes flattened with their transforms,
+    each object or group a part. Lengths are taken to be metres, as `kin4d inspect` will question.
+    A texture or material file that cannot be read is warned about and left out.
+    """
+    return Mesh(**fields_of(read_raw(path)))
+
+
+def read_raw(path: str | Path) -> RawMesh:
+    """Read a mesh file without checking its geometry, for inspection and repair."""
+    path = existing_file(path)
+    suffix = path.suffix.lower()
+    if suffix not in READS:
+        raise InputError(f"cannot read {path}", value=suffix, allowed=", ".join(READS))
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty", hint="export or download it again")
+    try:
+        if suffix == ".obj":
+            from kin4d.geometry.obj_io import read_obj
+
+            return read_obj(path)
+        if suffix in (".gltf", ".glb"):
+            from kin4d.geometry.gltf_mesh import read_gltf
+
+            return read_gltf(path)
+        if suffix == ".ply":
+            from kin4d.geometry.ply_io import read_ply
+
+            return read_ply(path)
+        return _read_with_trimesh(path, suffix)
+    except (OSError, MemoryError) as error:
+        raise InputError(f"cannot read {path}: {error or 'not enough memory'}") from error
+
+
+def save_mesh(mesh: Mesh, path: str | Path) -> Path:
+    """Write a mesh, atomically.
+
+    Args:
+        mesh: The surface.
+        path: .obj (with .mtl and textures beside it; exact), .glb (all in one; single precision)
+            or .ply (exact, but no materials).
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".obj":
+        from kin4d.geometry.obj_io import write_obj
+
+        write_obj(mesh, path)
+    elif suffix == ".glb":
+        write_bytes(path, _glb_bytes(mesh))
+    elif suffix == ".ply":
+        from kin4d.geometry.ply_io import write_ply
+
+        write_ply(mesh, path)
+    else:
+        raise OutputError(f"cannot write {path}", value=suffix, allowed=", ".join(WRITES))
+    return path
+
+
+def _read_with_trimesh(path: Path, suffix: str) -> RawMesh:
+    """STL and OFF: tables of triangles without a look."""
+    import trimesh
+
+    try:
+        # A stream without a name: it has no folder in which to look for other files.
+        stream = io.BytesIO(path.read_bytes())
+        scene = trimesh.load_scene(stream, file_type=suffix[1:], process=False)
+    except Exception as error:  # whatever a parser raises on a broken file
+        raise InputError(
+            f"{path} is not a readable {suffix[1:].upper()} file: {type(error).__name__}: {error}",
+            hint="export or download it again",
+        ) from error
+    solids = {n: s for n, s in scene.geometry.items() if isinstance(s, trimesh.Trimesh)}
+    if not solids:
+        raise InputError(
+            f"{path} holds no triangles",
+            hint="export it as a triangle mesh; point clouds and curves have no surface",
+        )
+    material = Material()
+    meshes = [
+        RawMesh(
+            vertices=np.asarray(solid.vertices, np.float64),
+            faces=np.asarray(solid.faces, np.int64),
+            materials=(material,),
+            parts=("mesh" if len(solids) == 1 else str(name),),
+        )
+        for name, solid in solids.items()
+    ]
+    return join(meshes, name=path.stem)
+
+
+def _glb_bytes(mesh: Mesh) -> bytes:
+    """One glTF mesh for each pair of part and material."""
+    import trimesh
+    from trimesh.visual import TextureVisuals
+
+    looks = [_pbr(material) for material in mesh.materials]
+    scene = trimesh.Scene()
+    pairs = np.stack([mesh.face_part, mesh.face_material], axis=1)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    for part, look in np.unique(pairs, axis=0):
+        faces = mesh.faces[(pairs == (part, look)).all(1)]
+        used, faces = np.unique(faces, return_inverse=True)
+
+        def at(table: np.ndarray | None, used: np.ndarray = used) -> np.ndarray | None:
+            return None if table is None else table[used]
+
+        visual = TextureVisuals(uv=at(mesh.uv), material=looks[look])
+        if mesh.colors is not None:
+            visual.vertex_attributes["color"] = at(mesh.colors)
+        solid = trimesh.Trimesh(
+            vertices=mesh.vertices[used],
+            faces=faces.reshape(-1, 3),
+            vertex_normals=at(mesh.normals),
+            visual=visual,
+            process=False,
+        )
+        scene.add_geometry(solid, node_name=f"{mesh.parts[part]}", geom_name=f"{part}_{look}")
+    return scene.export(file_type="glb", include_normals=mesh.normals is not None)  # pyright: ignore[reportReturnType]
+
+
+def _pbr(material: Material) -> Any:
+    from trimesh.visual.material import PBRMaterial
+
+    slots = {
+        "base_color": "baseColorTexture",
+        "metallic_roughness": "metallicRoughnessTexture",
+        "normal": "normalTexture",
+        "occlusion": "occlusionTexture",
+        "emissive": "emissiveTexture",
+    }
+    return PBRMaterial(
+        name=material.name,
+        baseColorFactor=np.array(material.base_color),
+        metallicFactor=material.metallic,
+        roughnessFactor=material.roughness,
+        emissiveFactor=np.array(material.emissive),
+        doubleSided=material.double_sided,
+        alphaMode=material.alpha_mode,
+        alphaCutoff=material.alpha_cutoff,
+        **{slots[slot]: image for slot, image in material.textures.items()},
+    )
