@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kin4d.bodies.floating import Floating as Floating
     from kin4d.bodies.rigid import RigidBody as RigidBody
     from kin4d.bodies.robot import RobotBody as RobotBody
-    from kin4d.bodies.robot import load_robot as load_robot
+    from kin4d.bodies.robot_names import load_robot as load_robot
     from kin4d.errors import Kin4dError as Kin4dError
     from kin4d.export import write_clip as write_clip
     from kin4d.geometry.camera import Camera as Camera
@@ -37,7 +37,7 @@ _HOME = {
     "PointmapVideo": "geometry.pointmap",
     "RigidBody": "bodies.rigid",
     "RobotBody": "bodies.robot",
-    "load_robot": "bodies.robot",
+    "load_robot": "bodies.robot_names",
     "play": "bodies.body",
     "render_bodies": "render.pointmaps",
     "render_clip": "render.pointmaps",

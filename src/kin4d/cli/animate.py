@@ -29,7 +29,7 @@ def animate(
         json: Print JSON for machines.
     """
     from kin4d.bodies import analytic, play, sweep
-    from kin4d.bodies.robot import load_robot
+    from kin4d.bodies.robot_names import load_robot
     from kin4d.errors import InputError
 
     if frames < 2:

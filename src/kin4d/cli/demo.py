@@ -24,7 +24,7 @@ def demo(
     import numpy as np
 
     from kin4d.bodies import hinge, play, sweep
-    from kin4d.bodies.robot import load_robot
+    from kin4d.bodies.robot_names import load_robot
     from kin4d.export.video import write_video
     from kin4d.geometry.camera import Camera
     from kin4d.render.pointmaps import render_bodies
@@ -37,7 +37,7 @@ def demo(
 
     door = play(hinge(), sweep(hinge(), frames=49))
     write_motion(door, keep("door.glb", "a door swinging, for any 3D viewer"), up="z")
-    write_motion(door, keep("door.gif", "the same as a picture"), width=480, height=320)
+    write_motion(door, keep("door.gif", "the same as a picture"), up="z", width=480, height=320)
 
     arm = load_robot("sketch")
     q = sweep(arm, frames=12)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kin4d.geometry.clip import Clip
 
 _MOVIES = (".mp4", ".gif")
+_UP = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
 def say(text: str, data: dict[str, Any], *, as_json: bool) -> None:
@@ -31,7 +32,7 @@ def write_motion(clip: Clip, path: Path, *, up: str = "y", width: int = 720, hei
         from kin4d.export.video import write_video
         from kin4d.render.pointmaps import render_clip
 
-        video = render_clip(clip, up=up, width=width, height=height)
+        video = render_clip(clip, up=_UP[up], width=width, height=height)
         return write_video(video.rgb, path, fps=clip.fps)
     from kin4d.export import write_clip
 

@@ -116,13 +116,17 @@ class Camera:
         width: int = 720,
         height: int = 480,
     ) -> Camera:
-        """A camera that sees the whole box `bounds` [2, 3] (m) from `direction`."""
+        """The nearest camera in `direction` that sees the whole box `bounds` [2, 3] (m)."""
         bounds = np.asarray(bounds, np.float64)
-        centre, radius = bounds.mean(0), np.linalg.norm(bounds[1] - bounds[0]) / 2
-        narrow = np.radians(fov) / 2
-        narrow = min(narrow, np.arctan(np.tan(narrow) * width / height))
+        centre = bounds.mean(0)
         ray = np.asarray(direction, np.float64) / np.linalg.norm(direction)
-        eye = centre + ray * max(float(radius), 1e-12) / np.sin(narrow)
+        unit = cls.look_at(centre + ray, centre, up=up, fov=fov, width=width, height=height)
+        corners = np.stack(np.meshgrid(*bounds.T), -1).reshape(-1, 3)
+        tangent = np.tan(np.radians(fov) / 2) / 1.05  # a margin of one part in twenty
+        local = (corners - centre) @ unit.pose[:3, :3]
+        reach = np.abs(local[:, :2]) / (tangent * np.array([width / height, 1.0]))
+        distance = float((reach - local[:, 2:]).max())
+        eye = centre + ray * max(distance, 1e-12)
         return cls.look_at(eye, centre, up=up, fov=fov, width=width, height=height)
 
     @property
