@@ -8,10 +8,11 @@ from kin4d.bodies.body import play as play
 from kin4d.bodies.body import sweep as sweep
 from kin4d.bodies.floating import Floating as Floating
 from kin4d.bodies.inertial import Inertial as Inertial
+from kin4d.bodies.joint import Joint as Joint
+from kin4d.bodies.joint import Mimic as Mimic
 from kin4d.bodies.linked import Link as Link
 from kin4d.bodies.rigid import RigidBody as RigidBody
 from kin4d.bodies.robot import RobotBody as RobotBody
 from kin4d.bodies.robot_names import load_robot as load_robot
 from kin4d.bodies.robot_names import robot_names as robot_names
-from kin4d.bodies.tree import Joint as Joint
 from kin4d.bodies.tree import TreeBody as TreeBody

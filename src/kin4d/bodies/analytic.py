@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from kin4d.bodies.inertial import Inertial
+from kin4d.bodies.joint import Joint
 from kin4d.bodies.linked import Link
-from kin4d.bodies.tree import Joint, TreeBody
+from kin4d.bodies.tree import TreeBody
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box, cylinder

@@ -14,7 +14,7 @@ from kin4d.bodies.inertial import Inertial
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.skin import Skin
-from kin4d.geometry.transforms import rigid_inverse
+from kin4d.geometry.transforms import apply_rigid, rigid_inverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +63,7 @@ class LinkedBody(ABC):
         )
         vertex_link = np.repeat([i for i, _ in drawn], [len(mesh.vertices) for _, mesh in drawn])
         self.skin = Skin.rigid(vertex_link, tuple(link.name for link in self.links))
-        self._vertex_link = torch.from_numpy(vertex_link)
-        self._vertex_local = torch.from_numpy(np.concatenate([mesh.vertices for _, mesh in drawn]))
+        self._drawn = [(i, torch.from_numpy(mesh.vertices.copy())) for i, mesh in drawn]
         heavy = [
             (i, *link.inertial.mass_points())
             for i, link in enumerate(self.links)
@@ -89,11 +88,14 @@ class LinkedBody(ABC):
 
     def points(self, q: Tensor) -> Tensor:
         """Mass points [..., P, 3] (m)."""
-        return _carry(self.link_poses(q), self._point_link, self._point_local)
+        return carry(self.link_poses(q), self._point_link, self._point_local)
 
     def vertices(self, q: Tensor) -> Tensor:
         """Surface vertices [..., V, 3] (m)."""
-        return _carry(self.link_poses(q), self._vertex_link, self._vertex_local)
+        poses = self.link_poses(q)
+        return torch.cat(
+            [apply_rigid(poses[..., i, :, :], local.to(q)) for i, local in self._drawn], -2
+        )
 
     def skin_transforms(self, q: Tensor) -> Tensor:
         """Motions of the links from the rest pose, [..., L, 4, 4]."""
@@ -101,18 +103,27 @@ class LinkedBody(ABC):
 
     def jacobian(self, q: Tensor) -> Tensor:
         """d points / dq, [..., P, 3, k]."""
-        return _carry(
-            self.link_jacobian(q).movedim(-1, 0), self._point_link, self._point_local
-        ).movedim(0, -1)
+        return self.point_jacobian(q, self._point_link, self._point_local)
+
+    def point_jacobian(self, q: Tensor, links: Tensor, local: Tensor) -> Tensor:
+        """d x / dq, [..., N, 3, k], of points fixed to links.
+
+        Args:
+            q: [..., k].
+            links: [N] int64, which link each point is on.
+            local: [N, 3] the points in their links' frames, metres.
+        """
+        moving = self.link_jacobian(q).movedim(-1, 0)
+        return carry(moving, links, local).movedim(0, -1)
 
     def link_jacobian(self, q: Tensor) -> Tensor:
         """d link_poses / dq, [..., L, 4, 4, k], by forward-mode differentiation."""
-        flat = q.reshape(-1, q.shape[-1])
+        flat = q.reshape(q.shape[:-1].numel(), q.shape[-1])
         columns = torch.func.vmap(torch.func.jacfwd(self.link_poses))(flat)
         return columns.reshape(*q.shape[:-1], *columns.shape[1:])
 
 
-def _carry(poses: Tensor, link: Tensor, local: Tensor) -> Tensor:
+def carry(poses: Tensor, link: Tensor, local: Tensor) -> Tensor:
     """Points [N, 3] in their links' frames to the frame of `poses` [..., L, 4, 4]: [..., N, 3]."""
     matrices = poses[..., link.to(poses.device), :3, :]
     local = local.to(poses)

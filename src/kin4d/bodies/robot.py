@@ -9,8 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from kin4d.bodies.joint import Joint
 from kin4d.bodies.linked import Link
-from kin4d.bodies.tree import Joint, TreeBody
+from kin4d.bodies.tree import TreeBody
 
 # Names people give to the frame they think in when they move an arm.
 _TOOL_NAME = re.compile(

@@ -83,9 +83,8 @@ def _example_robots() -> dict[str, Path]:
     stems = [_key(path.stem) for path in paths]
     named = {}
     for stem, path in sorted(zip(stems, paths, strict=True)):
-        # "ur5_robot" is "ur5" unless that is another file; two files "anymal" go by their folders.
-        short = stem.removesuffix("_robot")
-        name = stem if short != stem and short in stems else short
+        # "ur5_robot" goes by "ur5"; two files called "anymal" by their folders.
+        name = stem.removesuffix("_robot")
         if stems.count(stem) > 1:
             folder = path.parent.parent.name
             name = _key(folder.removesuffix("_description").removesuffix("_simple"))

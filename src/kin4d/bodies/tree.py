@@ -1,65 +1,18 @@
-"""TreeBody: rigid links joined in a tree, with exact batched forward kinematics.
-
-Each joint's transform is linear in (1, sin v, cos v, v) of its value v, so all joints of all
-configurations are one product with constant coefficients; poses then compose along the tree.
-"""
+"""TreeBody: rigid links joined in a tree, with exact batched forward kinematics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from kin4d.bodies.linked import Link, LinkedBody
+from kin4d.bodies.drive import drive
+from kin4d.bodies.joint import Joint
+from kin4d.bodies.kinematics import Kinematics
+from kin4d.bodies.linked import Link, LinkedBody, carry
 from kin4d.errors import InputError
-
-JOINT_TYPES = ("fixed", "revolute", "prismatic")
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Joint:
-    """How a child link moves on its parent.
-
-    Attributes:
-        name: Unique within its body.
-        kind: One of `JOINT_TYPES`.
-        parent: Name of the parent link.
-        child: Name of the child link.
-        origin: [4, 4] rigid, the joint frame in the parent's frame, metres.
-        axis: [3] unit vector in the joint frame.
-        limits: Lower and upper value (rad or m); infinite where there is none.
-        mimic: (joint name, multiplier, offset) if the value follows another joint's.
-    """
-
-    name: str
-    kind: str
-    parent: str
-    child: str
-    origin: np.ndarray = field(default_factory=lambda: np.eye(4))
-    axis: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
-    limits: tuple[float, float] = (-np.inf, np.inf)
-    mimic: tuple[str, float, float] | None = None
-
-    def __post_init__(self) -> None:
-        origin, axis = np.asarray(self.origin, np.float64), np.asarray(self.axis, np.float64)
-        where = f"joint '{self.name}'"
-        if self.kind not in JOINT_TYPES:
-            raise InputError(
-                f"{where} has an unknown type", value=self.kind, allowed=", ".join(JOINT_TYPES)
-            )
-        if origin.shape != (4, 4) or not np.isfinite(origin).all():
-            raise InputError(f"{where} has an origin that is not a finite 4x4 matrix")
-        length = np.linalg.norm(axis)
-        if self.kind != "fixed" and not (np.isfinite(length) and length > 1e-9):
-            raise InputError(f"{where} has an axis without direction", value=axis.tolist())
-        lower, upper = self.limits
-        if np.isnan(lower) or np.isnan(upper) or lower > upper:
-            raise InputError(f"{where} has impossible limits", value=(lower, upper))
-        object.__setattr__(self, "origin", origin)
-        object.__setattr__(self, "axis", axis / length if length > 0 else axis)
 
 
 class TreeBody(LinkedBody):
@@ -84,19 +37,18 @@ class TreeBody(LinkedBody):
         name: str = "tree",
     ) -> None:
         self.joints = tuple(joints)
-        parents = _parents(name, links, self.joints)
-        self._order = _topological_order(name, parents)
-        self._parents = parents
-        self._root = torch.as_tensor(
-            np.eye(4) if root is None else np.array(root), dtype=torch.float64
-        )
+        self._parents = _parents(name, links, self.joints)
+        self._order = _topological_order(name, self._parents)
         free = [joint for joint in self.joints if joint.kind != "fixed" and joint.mimic is None]
         columns = {joint.name: i for i, joint in enumerate(free)}
-        self._select, self._offset = _mimic_matrix(name, self.joints, columns)
-        self._coefficients = torch.from_numpy(
-            np.stack([_joint_coefficients(joint) for joint in self.joints])
-            if self.joints
-            else np.zeros((0, 4, 3, 4))
+        self.root = np.eye(4) if root is None else np.array(root, np.float64)
+        self._kinematics = Kinematics(
+            self.joints,
+            self._parents,
+            self._order,
+            root=self.root,
+            drive=drive(name, self.joints, columns),
+            width=len(free),
         )
         wanted = dict(q0 or {})
         unknown = sorted(set(wanted) - set(columns))
@@ -126,45 +78,30 @@ class TreeBody(LinkedBody):
 
     def joint_values(self, q: Tensor) -> Tensor:
         """Values [..., J] (rad or m) of all joints, mimics included, in the order of `joints`."""
-        return q @ self._select.to(q).mT + self._offset.to(q)
+        return self._kinematics.values(q)
 
     def link_poses(self, q: Tensor) -> Tensor:
         """World pose of every link's frame, [..., L, 4, 4], at q [..., k]."""
-        values = self.joint_values(q)
-        basis = torch.stack([torch.ones_like(values), values.sin(), values.cos(), values], -1)
-        local = torch.einsum("...jb,jbrc->...jrc", basis, self._coefficients.to(q))
-        root = self._root[:3].to(q).expand(*q.shape[:-1], 3, 4)
-        poses: dict[int, Tensor] = {}
-        for link in self._order:
-            parent, joint = self._parents[link]
-            if parent < 0:
-                poses[link] = root
-                continue
-            above, step = poses[parent], local[..., joint, :, :]
-            turned = above[..., :3] @ step
-            poses[link] = torch.cat([turned[..., :3], turned[..., 3:] + above[..., 3:]], -1)
-        stacked = torch.stack([poses[i] for i in range(len(self._parents))], -3)
-        bottom = torch.zeros_like(stacked[..., :1, :])
-        bottom[..., 3] = 1
-        return torch.cat([stacked, bottom], -2)
+        return self._kinematics.poses(q)
 
+    def link_twists(self, q: Tensor) -> Tensor:
+        """Geometric Jacobian of every link, [..., L, 6, k], in world axes.
 
-def _joint_coefficients(joint: Joint) -> np.ndarray:
-    """[4, 3, 4]: the joint's [3, 4] transform as coefficients of (1, sin v, cos v, v)."""
-    rotation, translation = joint.origin[:3, :3], joint.origin[:3, 3]
-    out = np.zeros((4, 3, 4))
-    out[0, :, 3] = translation
-    if joint.kind == "revolute":
-        x, y, z = joint.axis
-        skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-        out[0, :, :3] = rotation @ np.outer(joint.axis, joint.axis)
-        out[1, :, :3] = rotation @ skew
-        out[2, :, :3] = -rotation @ skew @ skew
-    else:
-        out[0, :, :3] = rotation
-        if joint.kind == "prismatic":
-            out[3, :, 3] = rotation @ joint.axis
-    return out
+        Rows are the velocity of the link's material at the world's origin, then its angular
+        velocity: a point x of the link moves at v + cross(w, x) per unit of the coordinate.
+        """
+        return self._kinematics.twists(q)
+
+    def link_jacobian(self, q: Tensor) -> Tensor:
+        """d link_poses / dq, [..., L, 4, 4, k], in closed form."""
+        return self._kinematics.pose_derivatives(q)
+
+    def point_jacobian(self, q: Tensor, links: Tensor, local: Tensor) -> Tensor:
+        """d x / dq, [..., N, 3, k], of points `local` [N, 3] (m) fixed to `links` [N]."""
+        points = carry(self.link_poses(q), links, local)[..., None]
+        twists = self.link_twists(q)[..., links, :, :]
+        turning = twists[..., 3:, :]
+        return twists[..., :3, :] + torch.linalg.cross(turning, points.expand_as(turning), dim=-2)
 
 
 def _parents(name: str, links: Sequence[Link], joints: Sequence[Joint]) -> list[tuple[int, int]]:
@@ -205,31 +142,3 @@ def _topological_order(name: str, parents: list[tuple[int, int]]) -> list[int]:
     if len(order) != len(parents):
         raise InputError(f"the joints of body '{name}' form a cycle", allowed="a tree")
     return order
-
-
-def _mimic_matrix(
-    name: str, joints: Sequence[Joint], columns: Mapping[str, int]
-) -> tuple[Tensor, Tensor]:
-    """Matrix [J, k] and offset [J] from coordinates to the values of all joints."""
-    by_name = {joint.name: joint for joint in joints}
-    select = np.zeros((len(joints), len(columns)))
-    offset = np.zeros(len(joints))
-    for row, joint in enumerate(joints):
-        if joint.kind == "fixed":
-            continue
-        scale, shift, seen = 1.0, 0.0, {joint.name}
-        while joint.mimic is not None:
-            leader, multiplier, bias = joint.mimic
-            if leader not in by_name or leader in seen:
-                raise InputError(
-                    f"joint '{joint.name}' of '{name}' mimics '{leader}', "
-                    "which does not exist or mimics it in turn",
-                    allowed=", ".join(columns),
-                )
-            seen.add(leader)
-            shift, scale = shift + scale * bias, scale * multiplier
-            joint = by_name[leader]
-        offset[row] = shift
-        if joint.name in columns:
-            select[row, columns[joint.name]] = scale
-    return torch.from_numpy(select), torch.from_numpy(offset)

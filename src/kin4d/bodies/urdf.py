@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lxml import etree
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
+from kin4d.bodies.compound import compound, floating, planar
 from kin4d.bodies.inertial import Inertial
+from kin4d.bodies.joint import Joint, Mimic
 from kin4d.bodies.linked import Link
 from kin4d.bodies.resources import Resources
-from kin4d.bodies.tree import Joint
 from kin4d.errors import InputError
 from kin4d.geometry.material import Material
 from kin4d.geometry.mesh import Mesh
@@ -27,6 +28,8 @@ _KINDS = {
     "revolute": "revolute",
     "continuous": "revolute",
     "prismatic": "prismatic",
+    "floating": "fixed",
+    "planar": "fixed",
 }
 # The parser knows no capsules, so one travels through it as a mesh of this scheme.
 _CAPSULE = "capsule:"
@@ -63,7 +66,11 @@ def read_urdf(
         meshes = [mesh for visual in source.visuals if (mesh := looks.mesh(visual)) is not None]
         surface = Mesh.concatenate(meshes, name=source.name) if meshes else None
         links.append(Link(source.name, surface, _inertial(source)))
-    joints = [_joint(source) for source in robot.joints]
+    joints = []
+    for source in robot.joints:
+        simple, between = _joints(source)
+        joints += simple
+        links += between
     return Description(robot.name, links, joints, looks.missing)
 
 
@@ -113,24 +120,34 @@ def _parse(path: Path) -> Any:
     return model.robot
 
 
-def _joint(source: Any) -> Joint:
-    limit, limits = source.limit, (-np.inf, np.inf)
-    if limit is not None:
-        # The format's default for a bound that is not given is zero.
-        limits = tuple(0.0 if bound is None else bound for bound in (limit.lower, limit.upper))
-    if source.type == "continuous" and not np.isnan(limits).any():
-        limits = (-np.inf, np.inf)
+def _joints(source: Any) -> tuple[list[Joint], list[Link]]:
+    """A joint of the file as simple joints, and the massless links between them."""
     mimic = source.mimic
-    return Joint(
+    simple = Joint(
         name=source.name,
         kind=_KINDS[source.type],
         parent=source.parent,
         child=source.child,
         origin=np.eye(4) if source.origin is None else source.origin,
         axis=source.axis,
-        limits=limits,
-        mimic=None if mimic is None else (mimic.joint, mimic.multiplier, mimic.offset),
+        limits=_limits(source),
+        mimic=mimic and Mimic.linear(mimic.joint, mimic.multiplier, mimic.offset),
     )
+    if source.type not in ("floating", "planar"):
+        return [simple], []
+    if mimic is not None:
+        raise InputError(f"joint '{source.name}' has several coordinates and cannot mimic another")
+    return compound(simple, floating() if source.type == "floating" else planar(simple.axis))
+
+
+def _limits(source: Any) -> tuple[float, float]:
+    limit = source.limit
+    if limit is None:
+        return (-np.inf, np.inf)
+    # The format's default for a bound that is not given is zero.
+    lower, upper = (0.0 if bound is None else float(bound) for bound in (limit.lower, limit.upper))
+    bounded = source.type in ("revolute", "prismatic") or np.isnan([lower, upper]).any()
+    return (lower, upper) if bounded else (-np.inf, np.inf)
 
 
 def _inertial(link: Any) -> Inertial | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lxml import etree
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from kin4d.errors import InputError
 from kin4d.geometry.material import Material
@@ -27,12 +27,13 @@ def load_dae(path: str | Path) -> Mesh:
     root = parse_xml(path)
     _drop_broken_textures(root)
     import trimesh
+    from trimesh.resolvers import FilePathResolver
 
     try:
         scene = trimesh.load_scene(
             io.BytesIO(etree.tostring(root)),
             file_type="dae",
-            resolver=trimesh.resolvers.FilePathResolver(path),
+            resolver=FilePathResolver(path),
             process=False,
         )
     except Exception as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lxml import etree
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from kin4d.errors import InputError
 from kin4d.files import existing_file
