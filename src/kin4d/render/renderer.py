@@ -1,0 +1,158 @@
+"""Renderer: one camera, one set of meshes, prepared once and then drawn frame by frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kin4d.errors import InputError
+from kin4d.geometry.camera import Camera
+from kin4d.render.backdrop import Backdrop, Background, Floor
+from kin4d.render.rasterizer import NEAR, Fragments, coverage, draw, image_matrix, place
+from kin4d.render.shading import Lights, interpolate_normals, shade, to_srgb
+from kin4d.render.surface import Surface, group_normals
+
+_SHADOW = 0.45
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Frame:
+    """One picture and its geometry.
+
+    Attributes:
+        rgb: [H, W, 3] uint8 sRGB.
+        xyz: [H, W, 3] float32 metres in the camera frame (OpenCV); NaN where nothing is seen.
+        mask: [H, W] uint8: 0 for background, then one id per mesh, starting with 1.
+        normals: [H, W, 3] float32 unit normals in the camera frame, towards the camera; NaN where
+            nothing is seen.
+    """
+
+    rgb: np.ndarray
+    xyz: np.ndarray
+    mask: np.ndarray
+    normals: np.ndarray
+
+
+class Renderer:
+    """Draws a `Surface` in any pose. It holds no state that drawing changes.
+
+    Args:
+        surface: What is drawn.
+        camera: The view.
+        background: See `Backdrop.paint`.
+        floor: A floor with soft shadows, or None.
+        up: World direction of the sky.
+        near: Depth (m) below which nothing is drawn.
+        antialias: Colour is averaged over this many samples along each side of a pixel.
+            Geometry is always that of the pixel's centre.
+    """
+
+    def __init__(
+        self,
+        surface: Surface,
+        camera: Camera,
+        *,
+        background: Background = "studio",
+        floor: Floor | None = None,
+        up: np.ndarray | tuple[float, float, float] = (0.0, 0.0, 1.0),
+        near: float = NEAR,
+        antialias: int = 1,
+    ) -> None:
+        if not (np.isfinite(near) and near > 0):
+            raise InputError("near plane is not in front of the camera", value=near, allowed="> 0")
+        if antialias < 1:
+            raise InputError("antialias must be at least 1", value=antialias)
+        self.surface, self.camera, self.near = surface, camera, near
+        self._floor, self._lights = floor, Lights.studio(camera, up=up)
+        self._finer = None
+        if antialias > 1:
+            if isinstance(background, np.ndarray) and background.ndim == 3:
+                background = background.repeat(antialias, 0).repeat(antialias, 1)
+            size = camera.width * antialias, camera.height * antialias
+            self._finer = Renderer(
+                surface,
+                camera.resized(*size),
+                background=background,
+                floor=floor,
+                up=up,
+                near=near,
+            )
+            return
+        self._backdrop = Backdrop.paint(camera, background, floor)
+        self._plain = to_srgb(self._backdrop.picture)
+
+    def draw(
+        self,
+        transforms: np.ndarray,
+        vertices: np.ndarray | None = None,
+        *,
+        threads: int | None = None,
+    ) -> Frame:
+        """Draw one pose.
+
+        Args:
+            transforms: [J, 4, 4] motions of the surface's joints from rest, world frame.
+            vertices: [V, 3] metres: replaces the surface's rest vertices, where some deform.
+            threads: How many threads share the rows; all usable cores if None.
+        """
+        surface, camera = self.surface, self.camera
+        rest = surface.rest if vertices is None else np.ascontiguousarray(vertices, np.float64)
+        to_image = image_matrix(camera)
+        placed = place(rest, surface.joints, surface.weights, to_image @ transforms)
+        fragments = draw(placed, surface.faces, camera, near=self.near, threads=threads)
+        mask = np.where(fragments.face < 0, np.uint8(0), surface.face_body[fragments.face])
+        normals = self._normals(placed, fragments, transforms, threads)
+        if self._finer is None:
+            background = self._background(rest, transforms)
+            lights = self._lights.in_camera(camera)
+            rgb = shade(surface, fragments, normals, lights, background, threads=threads)
+        else:
+            rgb = _averaged(self._finer.draw(transforms, vertices, threads=threads).rgb, mask.shape)
+        return Frame(rgb=rgb, xyz=fragments.xyz, mask=mask, normals=normals)
+
+    def _normals(
+        self, placed: np.ndarray, fragments: Fragments, transforms: np.ndarray, threads: int | None
+    ) -> np.ndarray:
+        surface, camera = self.surface, self.camera
+        if surface.rigid:
+            normals, turned_by = surface.group_normal, surface.group_joint
+            rotations = camera.world_to_camera[:3, :3] @ transforms[:, :3, :3]
+        else:
+            local = np.ascontiguousarray(placed[:, :3] @ np.linalg.inv(camera.K).T)
+            normals = group_normals(local, surface.faces, surface.corner_group)
+            turned_by, rotations = np.zeros(len(normals), np.int32), np.eye(3)[None]
+        return interpolate_normals(
+            surface,
+            placed,
+            fragments,
+            normals=normals,
+            turned_by=turned_by,
+            rotations=rotations,
+            threads=threads,
+        )
+
+    def _background(self, rest: np.ndarray, transforms: np.ndarray) -> np.ndarray:
+        """[H, W, 3] uint8: the backdrop, with the shadow that this pose casts on the floor."""
+        backdrop, floor = self._backdrop, self._floor
+        if floor is None or backdrop.floor is None:
+            return self._plain
+        from scipy.ndimage import gaussian_filter
+
+        surface = self.surface
+        flattened = image_matrix(self.camera) @ floor.shadow_matrix(self._lights) @ transforms
+        placed = place(rest, surface.joints, surface.weights, flattened)
+        hard = coverage(placed, surface.faces, self.camera, near=self.near)
+        soft = gaussian_filter(hard.astype(np.float32), self.camera.height / 90)
+        shadow = _SHADOW * soft * backdrop.floor
+        where = shadow > 1e-3
+        picture = self._plain.copy()
+        picture[where] = to_srgb(backdrop.picture[where] * (1 - shadow[where])[:, None])
+        return picture
+
+
+def _averaged(rgb: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+    """Mean of square blocks: [n H, n W, 3] to [H, W, 3] uint8."""
+    step = rgb.shape[0] // size[0]
+    blocks = rgb.reshape(size[0], step, size[1], step, 3)
+    return np.round(blocks.mean((1, 3), dtype=np.float32)).astype(np.uint8)
