@@ -50,26 +50,24 @@ def chain_to(body: TreeBody, link: str | None = None) -> Chain:
     """The chain that moves `link`, by default the robot's end effector."""
     if not isinstance(body, TreeBody):
         raise InputError("a chain runs along a tree of joints", value=type(body).__name__)
-    link = link or getattr(body, "end_effector", None)
-    if link is None:
-        raise InputError(
-            f"'{body.name}' has no end effector: say which link to move",
-            allowed=", ".join(link.name for link in body.links),
-        )
-    above = {joint.child: i for i, joint in enumerate(body.joints)}
-    name, path = body.links[body.link_index(link)].name, []
-    while name in above:
-        path.append(above[name])
-        name = body.joints[above[name]].parent
+    link = link_or_default(body, link)
+    path = joints_above(body, link)
+    frame = body.root
+    probes = torch.eye(len(body.q0) + 1, dtype=torch.float64)[:, 1:]
     with torch.no_grad():
-        frame = body.link_poses(body.q0)[body.link_index(name)].numpy()
-        offsets = body.joint_values(torch.zeros_like(body.q0)).numpy()
-        identity = torch.eye(len(body.q0), dtype=torch.float64)
-        scales = body.joint_values(identity).numpy().T - offsets[:, None]
+        values = body.joint_values(torch.cat([probes, 2 * probes[1:]])).numpy().T
+    offsets, values = values[:, 0], values[:, 1:] - values[:, :1]
+    scales, doubled = np.split(values, 2, axis=1)
     origins, moving = [], []
-    for i in reversed(path):
+    for i in path:
         joint = body.joints[i]
         frame = frame @ joint.origin
+        if not np.allclose(doubled[i], 2 * scales[i]):
+            raise InputError(
+                f"link '{link}' cannot be solved for: joint '{joint.name}' follows another in a "
+                "curve",
+                hint="choose a link nearer to the root",
+            )
         if joint.kind != "fixed":
             origins.append(frame[:3])
             moving.append(i)
@@ -98,6 +96,27 @@ def chain_to(body: TreeBody, link: str | None = None) -> Chain:
         upper=limits[:, 1].copy(),
         turning=np.array([whole[columns == i].all() for i in range(len(coordinates))]),
     )
+
+
+def link_or_default(body: TreeBody, link: str | None) -> str:
+    """`link` if the body has it; the robot's end effector if it is None."""
+    link = link or getattr(body, "end_effector", None)
+    if link is None:
+        raise InputError(
+            f"'{body.name}' has no end effector: say which link to move",
+            allowed=", ".join(link.name for link in body.links),
+        )
+    return body.links[body.link_index(link)].name
+
+
+def joints_above(body: TreeBody, link: str) -> list[int]:
+    """Indices of the joints between the root and `link`, the root's first."""
+    above = {joint.child: i for i, joint in enumerate(body.joints)}
+    path = []
+    while link in above:
+        path.append(above[link])
+        link = body.joints[above[link]].parent
+    return path[::-1]
 
 
 @numba.njit(cache=True, error_model="numpy")

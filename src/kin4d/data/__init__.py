@@ -1,0 +1,1 @@
+"""Data: reading what others recorded, and making our own."""
