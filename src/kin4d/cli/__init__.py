@@ -16,6 +16,7 @@ from kin4d.errors import Kin4dError
 VERBS = (
     "inspect",
     "animate",
+    "robot",
     "export",
     "view",
     "bench",

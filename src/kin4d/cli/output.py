@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,11 @@ _UP = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 def say(text: str, data: dict[str, Any], *, as_json: bool) -> None:
     """Print `text` for people, or `data` as JSON for machines."""
     print(json.dumps(data, indent=2) if as_json else text)
+
+
+def warn(text: str) -> None:
+    """Tell a person something on standard error, where it does not disturb the output."""
+    print(f"kin4d: warning: {text}", file=sys.stderr)
 
 
 def write_motion(clip: Clip, path: Path, *, up: str = "y", width: int = 720, height: int = 480):

@@ -1,0 +1,197 @@
+"""`kin4d robot`: a robot and its actions, seen by a camera, in metres."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from kin4d.cli.output import say, warn
+from kin4d.errors import InputError
+
+if TYPE_CHECKING:
+    from kin4d.bodies.robot import RobotBody
+    from kin4d.motion.actions import Actions
+
+
+def robot(
+    robot: Annotated[str, tyro.conf.Positional] = "",
+    *,
+    actions: Path | None = None,
+    camera: Path | None = None,
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
+    inspect: bool = False,
+    list: bool = False,
+    motion: str = "state_joint",
+    episode: int = 0,
+    kind: str | None = None,
+    rotation: str | None = None,
+    link: str | None = None,
+    fps: float | None = None,
+    frames: int = 49,
+    size: tuple[int, int] = (720, 480),
+    search_root: tuple[Path, ...] = (),
+    robo4d: bool = False,
+    json: bool = False,
+) -> None:
+    """Compute a robot's motion exactly and write what a camera sees: RGB, XYZ in metres, mask.
+
+    Args:
+        robot: A name (see --list) or the path of a URDF or MJCF file.
+        actions: npz, npy, csv or parquet; a DROID annotation (.json); or RLDS records (.tfrecord).
+        camera: JSON as written by kin4d; without it a camera is placed to see all of the motion.
+        output: Folder for pointmap.npz, preview.mp4, camera.json and joints.npz; a picture's
+            file name with --inspect.
+        inspect: Draw the robot at rest and list its joints, limits and missing meshes.
+        list: Print the robots known by name.
+        motion: Which motion of a recording to follow: state_joint, state_pose, action_joint, ...
+        episode: Which episode of a file that holds several.
+        kind: joint, joint_delta, pose or pose_delta, where the file does not say.
+        rotation: Rotation convention of poses, where the file does not say.
+        link: The link that poses describe; default: the end effector.
+        fps: Actions per second, where the file does not say.
+        frames: Length after uniform resampling in time; 0 keeps the actions' own length.
+        size: Width and height in pixels of the automatic camera.
+        search_root: Folders in which package:// meshes are looked for.
+        robo4d: Also write the episode in the Robo4D folder layout, into OUTPUT/robo4d.
+        json: Print JSON for machines.
+    """
+    from kin4d.bodies.robot_names import load_robot, robot_names
+
+    if list:
+        known = {name: str(path) for name, path in sorted(robot_names().items())}
+        say("\n".join(known), {"robots": [*known]}, as_json=json)
+        return
+    if not robot:
+        raise InputError("no robot named", hint="run: kin4d robot --list")
+    body = load_robot(robot, search_roots=search_root, missing="skip" if inspect else "error")
+    if inspect:
+        _inspect(body, output, size=size, as_json=json)
+        return
+    if actions is None or output is None:
+        raise InputError(
+            "a robot moves by actions, and its video needs a folder",
+            hint=f"run: kin4d robot {robot} --actions FILE -o DIR, or with --inspect alone",
+        )
+    options = {"kind": kind, "rotation": rotation, "link": link, "fps": fps}
+    read = _read(actions, motion, episode, {k: v for k, v in options.items() if v is not None})
+    _follow(body, read, camera, output, frames=frames, size=size, robo4d=robo4d, as_json=json)
+
+
+def _follow(
+    body: RobotBody,
+    actions: Actions,
+    camera_file: Path | None,
+    output: Path,
+    *,
+    frames: int,
+    size: tuple[int, int],
+    robo4d: bool,
+    as_json: bool,
+) -> None:
+    import numpy as np
+
+    from kin4d.bodies.body import play
+    from kin4d.export.video import write_video
+    from kin4d.files import atomic_path
+    from kin4d.geometry.camera import Camera
+    from kin4d.motion.control import to_coordinates
+    from kin4d.motion.resample import resample
+    from kin4d.render.pointmaps import framing_camera, never_seen, render_bodies
+
+    q, reached = to_coordinates(actions, body)
+    rate = actions.fps
+    if frames:
+        rate = actions.fps * (frames - 1) / max(len(q) - 1, 1) if len(q) > 1 else actions.fps
+        q = resample(q, frames, body=body)
+    if camera_file is None:
+        camera = framing_camera(play(body, q).bounds, width=size[0], height=size[1])
+    else:
+        camera = Camera.load(camera_file)
+    video = render_bodies({body.name: body}, [q], camera, fps=rate)
+    video.save(output / "pointmap.npz")
+    write_video(video.rgb, output / "preview.mp4", fps=rate)
+    camera.save(output / "camera.json")
+    with atomic_path(output / "joints.npz") as path:
+        np.savez_compressed(path, joint=q.numpy(), names=np.array(body.coordinates), fps=rate)
+    if robo4d:
+        from kin4d.data.robo4d import write_robo4d
+
+        write_robo4d(video, output / "robo4d", "0")
+    seen = float((video.mask > 0).mean())
+    data: dict[str, Any] = {
+        "robot": body.name,
+        "frames": len(video),
+        "fps": rate,
+        "visible": seen,
+        "written": str(output),
+    }
+    text = f"{len(video)} frames of {body.name} in {output}; it covers {seen:.1%} of the picture"
+    if reached is not None:
+        data["targets_missed"] = int((~reached.converged).sum())
+        data["worst_position_error_m"] = float(reached.position_error.max())
+        text += f"; {reached}"
+    for name in never_seen(video):
+        warn(f"{name} is never in view: it is behind the camera or outside the picture")
+    say(text, data, as_json=as_json)
+
+
+def _read(path: Path, motion: str, episode: int, options: dict[str, Any]) -> Actions:
+    """Actions from any file; recordings hold several motions, of which one is followed."""
+    from kin4d.data.actions import read_actions
+    from kin4d.data.recordings import read_bridge, read_droid
+
+    if path.suffix.lower() != ".json" and ".tfrecord" not in path.name:
+        return read_actions(path, **options)
+    recordings = [read_droid(path)] if path.suffix.lower() == ".json" else read_bridge(path)
+    if not 0 <= episode < len(recordings):
+        raise InputError(
+            f"{path} has no such episode", value=episode, allowed=f"0 to {len(recordings) - 1}"
+        )
+    motions = recordings[episode].motions
+    if motion not in motions:
+        raise InputError(f"{path} has no such motion", value=motion, allowed=", ".join(motions))
+    return motions[motion]
+
+
+def _inspect(
+    body: RobotBody, picture: Path | None, *, size: tuple[int, int], as_json: bool
+) -> None:
+    from kin4d.bodies.body import play
+    from kin4d.files import atomic_path
+    from kin4d.render.pointmaps import render_clip
+
+    limits = body.limits.tolist()
+    data: dict[str, Any] = {
+        "robot": body.name,
+        "links": len(body.links),
+        "faces": len(body.rest.faces),
+        "mass_kg": float(body.mass.sum()),
+        "end_effector": body.end_effector,
+        "coordinates": [
+            {"name": name, "lower": low, "upper": high, "rest": rest}
+            for name, (low, high), rest in zip(
+                body.coordinates, limits, body.q0.tolist(), strict=True
+            )
+        ],
+        "missing_meshes": [*body.missing],
+    }
+    lines = [
+        f"{body.name}: {len(body.links)} links, {len(body.rest.faces)} faces, "
+        f"{data['mass_kg']:.2f} kg, end effector {body.end_effector}"
+    ]
+    lines += [
+        f"  {joint['name']:24} {joint['lower']:8.3f} to {joint['upper']:8.3f}"
+        for joint in data["coordinates"]
+    ]
+    lines += [f"  missing mesh: {name}" for name in body.missing]
+    if picture is not None:
+        from PIL import Image
+
+        frame = render_clip(play(body, body.q0[None]), width=size[0], height=size[1]).rgb[0]
+        with atomic_path(picture) as path:
+            Image.fromarray(frame).save(path)
+        lines.append(f"drawn in {picture}")
+        data["written"] = str(picture)
+    say("\n".join(lines), data, as_json=as_json)
