@@ -193,7 +193,7 @@ def _check_geometry(name: str, vertices: np.ndarray, faces: np.ndarray) -> None:
         outside = int(((faces < 0) | (faces >= len(vertices))).any(-1).sum())
         raise InputError(
             f"mesh '{name}' has {outside} faces that name vertices which do not exist",
-            value=int(faces.max()),
+            value=int(faces.min() if faces.min() < 0 else faces.max()),
             allowed=f"0 to {len(vertices) - 1}",
             hint=repair,
         )

@@ -6,6 +6,7 @@ first V vertices are the file's own V vertices, so what is known by vertex stays
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,12 @@ class _Statements:
     """The lines of an OBJ by kind, and what was in force where each run of faces begins."""
 
     def __init__(self, path: Path) -> None:
-        text = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
+        text = path.read_bytes().decode("utf-8", "replace")
+        # Lines may end in \\r, be indented, use tabs, and go on after a backslash.
+        text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\\\n", " ")
+        text = text.replace("\t", " ")
+        if "\n " in text:
+            text = re.sub(r"^ +", "", text, flags=re.MULTILINE)
         self.rows: dict[str, list[str]] = {"v": [], "vt": [], "vn": []}
         self.faces: list[str] = []
         self.libraries: list[str] = []
@@ -82,10 +88,8 @@ class _Statements:
         self.runs: list[tuple[int, ...]] = []
         names = {"o": "", "g": "", "usemtl": ""}
         run_is_open = False
-        for line in text.replace("\\\n", " ").replace("\r", "\n").split("\n"):
-            key, _, rest = line.strip().replace("\t", " ").partition(" ")
-            if "#" in rest and key in ("v", "vt", "vn", "f"):
-                rest = rest.partition("#")[0]
+        for line in text.split("\n"):
+            key, _, rest = line.partition(" ")
             if key == "f":
                 if not run_is_open:
                     part = "/".join(filter(None, (names["o"], names["g"]))) or "mesh"
@@ -107,6 +111,9 @@ class _Statements:
                 names[key] = rest.strip()
             elif key == "mtllib":
                 self.libraries.append(rest.strip())
+        for rows in (*self.rows.values(), self.faces):
+            if any("#" in row for row in rows):
+                rows[:] = [row.partition("#")[0] for row in rows]
 
 
 def _table(path: Path, key: str, rows: list[str]) -> np.ndarray:
@@ -150,8 +157,11 @@ def _numbers(path: Path, key: str, text: str, dtype: type, count: int) -> np.nda
 
 def _zero_based(written: np.ndarray, read_so_far: np.ndarray, size: int) -> np.ndarray:
     """From OBJ's counting: from 1, or back from -1 over what was read so far; -1 if not there."""
-    index = np.where(written < 0, read_so_far + written, written - 1)
-    return np.where((index < 0) | (index >= size), -1, index)
+    index = written - 1
+    back = written < 0
+    index[back] = read_so_far[back] + written[back]
+    index[(index < 0) | (index >= size)] = -1
+    return index
 
 
 def _materials(path: Path, statements: _Statements, *, tinted: bool) -> tuple[Material, ...]:
@@ -166,15 +176,17 @@ def _materials(path: Path, statements: _Statements, *, tinted: bool) -> tuple[Ma
     )
 
 
-def write_obj(mesh: Mesh, path: Path) -> None:
+def write_obj(mesh: Mesh, path: Path, *, library: str | None = None) -> None:
     """Write an OBJ with UVs, normals, colours, parts and, beside it, MTL and textures.
 
     Numbers are written in full, so that reading gives back the same vertices in the same order.
+    `library` names an MTL that an earlier mesh with the same materials has left in the folder.
     """
     looks = [f"{i}_{'_'.join(material.name.split())}" for i, material in enumerate(mesh.materials)]
     parts = [f"{name}.{i}" if name in mesh.parts[:i] else name for i, name in enumerate(mesh.parts)]
-    library = path.with_suffix(".mtl")
-    write_mtl(mesh.materials, looks, library)
+    if library is None:
+        library = path.with_suffix(".mtl").name
+        write_mtl(mesh.materials, looks, path.with_name(library))
     positions = mesh.vertices
     if mesh.colors is not None:
         positions = np.concatenate([positions, mesh.colors[:, :3] / 255], axis=1)
@@ -182,15 +194,19 @@ def write_obj(mesh: Mesh, path: Path) -> None:
     style += "/{0}" * (mesh.normals is not None)
     corner = [style.format(i + 1) for i in range(len(mesh.vertices))]
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as out:
-        out.write(f"mtllib {library.name}\n")
+        out.write(f"mtllib {library}\n")
         for key, table in (("v", positions), ("vt", mesh.uv), ("vn", mesh.normals)):
             if table is not None:
-                rows = table.astype(np.float64).tolist()
+                # By columns: a list for each row would keep the garbage collector busy.
+                rows = zip(*table.astype(np.float64).T.tolist(), strict=True)
                 out.writelines(f"{key} {' '.join(map(repr, row))}\n" for row in rows)
-        before = None
-        faces = zip(mesh.faces, mesh.face_part, mesh.face_material, strict=True)  # pyright: ignore[reportArgumentType]
-        for (a, b, c), part, look in faces:
-            if (part, look) != before:
-                out.write(f"o {parts[part]}\nusemtl {looks[look]}\n")
-                before = (part, look)
+        part_before = look_before = None
+        columns = (*mesh.faces.T, np.asarray(mesh.face_part), np.asarray(mesh.face_material))
+        for a, b, c, part, look in zip(*(column.tolist() for column in columns), strict=True):
+            # Said once per run: a second "o" would begin a second object in most readers.
+            if part != part_before:
+                out.write(f"o {parts[part]}\n")
+            if look != look_before:
+                out.write(f"usemtl {looks[look]}\n")
+            part_before, look_before = part, look
             out.write(f"f {corner[a]} {corner[b]} {corner[c]}\n")

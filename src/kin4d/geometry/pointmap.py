@@ -81,7 +81,9 @@ class PointmapVideo:
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise InputError(f"{path} is not a readable pointmap video: {error}") from error
         if meta.get("format") != _FORMAT:
-            raise InputError(f"{path} has another format", value=meta.get("format"), allowed=_FORMAT)
+            raise InputError(
+                f"{path} has another format", value=meta.get("format"), allowed=_FORMAT
+            )
         return cls(
             **arrays,
             camera=Camera.from_dict(meta["camera"]),

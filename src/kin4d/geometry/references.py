@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import warnings
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kin4d.errors import InputError
+from kin4d.geometry.texture import decode_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -68,16 +68,11 @@ def open_image(source: Path, what: str, data: bytes | Path) -> Image | None:
 
     A surface without its texture is still the right surface, so this is not an error.
     """
-    import PIL.Image
-
     try:
-        stream = io.BytesIO(data.read_bytes() if isinstance(data, Path) else data)
-        image = PIL.Image.open(stream)
-        image.load()
-    except (OSError, ValueError, SyntaxError, PIL.Image.DecompressionBombError) as error:
+        return decode_image(data.read_bytes() if isinstance(data, Path) else data, name=what)
+    except (OSError, InputError) as error:
         warn(source, f"{what} could not be read and is left out ({error})")
         return None
-    return image
 
 
 def warn(source: Path, message: str) -> None:
