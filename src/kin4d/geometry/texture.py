@@ -1,4 +1,4 @@
-"""Texture images as bytes: a JPEG stays a JPEG, everything else becomes a lossless PNG."""
+"""Texture images as bytes: a JPEG stays that JPEG, everything else becomes a lossless PNG."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kin4d.errors import InputError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+_SOURCE = "kin4d source bytes"
 _PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
 
 
@@ -33,11 +34,13 @@ class EncodedImage:
 
 
 def encode_image(image: Image) -> EncodedImage:
-    """Compress `image`: as JPEG of the same quality if it was read from one, else as PNG."""
+    """Compress `image`: one that was read from a JPEG as JPEG, everything else as PNG."""
     from PIL.JpegImagePlugin import JpegImageFile
 
     buffer = io.BytesIO()
     if isinstance(image, JpegImageFile) and image.mode in ("L", "RGB"):
+        if _SOURCE in image.info:
+            return EncodedImage(image.info[_SOURCE], ".jpg")
         image.save(buffer, "JPEG", quality="keep")
         return EncodedImage(buffer.getvalue(), ".jpg")
     if image.mode not in _PNG_MODES:
@@ -47,12 +50,17 @@ def encode_image(image: Image) -> EncodedImage:
 
 
 def decode_image(data: bytes, *, name: str = "texture") -> Image:
-    """The image in the bytes of a PNG or JPEG file; `name` is for the error if they are damaged."""
-    from PIL import Image
+    """The image in the bytes of a file; `name` is for the error if they cannot be read.
+
+    A JPEG remembers its bytes, so that writing it again loses nothing.
+    """
+    import PIL.Image
 
     try:
-        image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG"))
+        image = PIL.Image.open(io.BytesIO(data))
         image.load()
-    except (OSError, SyntaxError, ValueError) as error:
-        raise InputError(f"{name} is not a readable PNG or JPEG image: {error}") from error
+    except (OSError, SyntaxError, ValueError, PIL.Image.DecompressionBombError) as error:
+        raise InputError(f"{name} is not a readable image: {error}") from error
+    if image.format == "JPEG":
+        image.info[_SOURCE] = data
     return image
