@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -73,3 +74,16 @@ class Clip:
     def bounds(self) -> np.ndarray:
         """[2, 3] metres: box of all frames."""
         return np.stack([self.vertices.min((0, 1)), self.vertices.max((0, 1))]).astype(np.float64)
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything to one .npz archive, atomically and without pickle."""
+        from kin4d.geometry.clip_io import save_clip
+
+        return save_clip(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Clip:
+        """Read what `save` wrote; a bad file is an `InputError` saying why."""
+        from kin4d.geometry.clip_io import load_clip
+
+        return load_clip(path)
