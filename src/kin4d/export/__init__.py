@@ -1,1 +1,51 @@
+"""Writers: clips as animated files that standard tools play, frames as videos."""
 
+from __future__ import annotations
+
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from kin4d.errors import InputError
+from kin4d.geometry.clip import Clip
+
+CLIP_SUFFIXES = (".glb", ".usd", ".usda", ".usdc", ".usdz", ".pc2", ".npz")
+_VIDEO = (".mp4", ".gif")
+
+
+def write_clip(clip: Clip, path: str | Path, **options: Any) -> Path:
+    """Write `clip` in the format that the suffix of `path` names.
+
+    Args:
+        clip: The animation.
+        path: ``.glb``; ``.usd``, ``.usda``, ``.usdc``, ``.usdz``; ``.pc2`` (with OBJ); ``.npz``
+            (kin4d's own, nothing lost); or a folder (no suffix) for one mesh file per frame.
+        options: Those of the format's own writer, e.g. ``up="z"`` for GLB and USD or
+            ``format="ply"`` for a folder.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".glb":
+        from kin4d.export.gltf import write_glb as write
+    elif suffix in (".usd", ".usda", ".usdc", ".usdz"):
+        from kin4d.export.usd import write_usd as write
+    elif suffix == ".pc2":
+        from kin4d.export.pc2 import write_pc2 as write
+    elif suffix == ".npz":
+        from kin4d.geometry.clip_io import save_clip as write
+    elif suffix == "" or Path(path).is_dir():
+        from kin4d.export.sequence import write_sequence as write
+    else:
+        raise InputError(
+            f"no writer for {path}",
+            value=suffix,
+            allowed=", ".join(CLIP_SUFFIXES) + ", or a folder (no suffix) for OBJ or PLY frames",
+            hint="videos are rendered first: see `kin4d.render`" if suffix in _VIDEO else None,
+        )
+    known = [name for name, p in signature(write).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    for name in options:
+        if name not in known:
+            raise InputError(
+                f"writing {suffix or 'a folder of frames'} has no option '{name}'",
+                allowed=", ".join(known) or "none",
+            )
+    return write(clip, path, **options)
