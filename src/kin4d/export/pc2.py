@@ -1,0 +1,35 @@
+"""Clips as PC2 point caches with the mesh as OBJ beside, for Blender's Mesh Cache modifier."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from kin4d.files import atomic_path
+from kin4d.geometry.clip import Clip
+from kin4d.geometry.obj_io import write_obj
+
+
+def write_pc2(clip: Clip, path: str | Path) -> Path:
+    """Write `clip` as a PC2 point cache, and its rest mesh as OBJ with the same name beside it.
+
+    In Blender: import the OBJ, add a Mesh Cache modifier, choose the PC2 file. Vertices are in the
+    same order in both. Blender counts frames at its own rate: set the scene's to `clip.fps`.
+
+    A PC2 file is little-endian: a header of 32 bytes (the 12 characters ``POINTCACHE2`` and a zero,
+    int32 version = 1, int32 points, float32 first frame, float32 frames per sample, int32
+    samples), then the points of all samples, [samples, points, 3] float32.
+    """
+    path = Path(path)
+    frames, points = clip.vertices.shape[:2]
+    with atomic_path(path) as temporary:
+        with temporary.open("wb") as file:
+            file.write(struct.pack("<12siiffi", b"POINTCACHE2", 1, points, 0.0, 1.0, frames))
+            file.write(np.asarray(clip.vertices, "<f4").data)
+        # One object: importers split a file at object names, and the cache would not fit a piece.
+        whole = replace(clip.mesh, parts=(clip.mesh.name,), face_part=None)
+        write_obj(whole, path.with_suffix(".obj"))
+    return path

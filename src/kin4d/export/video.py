@@ -1,0 +1,104 @@
+"""Pictures over time: MP4 and GIF files, and folders of PNG frames."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from kin4d.errors import InputError
+from kin4d.files import atomic_path, existing_file
+
+VIDEO_SUFFIXES = (".mp4", ".gif")
+
+
+def write_video(frames: np.ndarray, path: str | Path, *, fps: float) -> Path:
+    """Write `frames` [T, H, W, 3] uint8 as MP4 (H.264) or GIF, by the suffix of `path`.
+
+    MP4 needs even sizes: an odd row or column is repeated once. GIF has one palette of 256
+    colours for all frames and loops; its frame times are whole hundredths of a second.
+    """
+    frames = np.asarray(frames)
+    if frames.ndim != 4 or frames.shape[-1] != 3 or frames.dtype != np.uint8 or not frames.size:
+        raise InputError(
+            "video frames have the wrong form",
+            value=(frames.shape, str(frames.dtype)),
+            allowed="[T, H, W, 3] uint8",
+        )
+    if not (np.isfinite(fps) and fps > 0):
+        raise InputError("video fps must be positive", value=fps)
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in VIDEO_SUFFIXES:
+        raise InputError("unknown video suffix", value=suffix, allowed=", ".join(VIDEO_SUFFIXES))
+    with atomic_path(path) as temporary:
+        (_write_mp4 if suffix == ".mp4" else _write_gif)(frames, temporary, fps)
+    return path
+
+
+def read_video(path: str | Path) -> tuple[np.ndarray, float]:
+    """Frames [T, H, W, 3] uint8 and frames per second of a video file."""
+    import av
+    from av.error import FFmpegError
+
+    path = existing_file(path)
+    try:
+        with av.open(str(path)) as container:
+            if not container.streams.video:
+                raise InputError(f"{path} holds no video")
+            stream = container.streams.video[0]
+            frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(stream)]
+            fps = float(stream.average_rate or stream.guessed_rate or 0)
+    except (FFmpegError, OSError) as error:
+        raise InputError(f"{path} is not a readable video: {error}") from error
+    if not frames or fps <= 0:
+        raise InputError(f"{path} holds no video frames")
+    return np.stack(frames), fps
+
+
+def write_pictures(frames: np.ndarray, folder: str | Path) -> Path:
+    """Write `frames` [T, H, W, 3] uint8 as ``frame_0000.png`` and so on; the folder is replaced."""
+    from PIL import Image
+
+    with atomic_path(folder) as temporary:
+        temporary.mkdir()
+        for i, frame in enumerate(frames):
+            Image.fromarray(frame).save(temporary / f"frame_{i:04d}.png")
+    return Path(folder)
+
+
+def _write_mp4(frames: np.ndarray, path: Path, fps: float) -> None:
+    import av
+
+    _, height, width, _ = frames.shape
+    codec = "libx264" if "libx264" in av.codecs_available else "mpeg4"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream(codec, rate=Fraction(fps).limit_denominator(1001))
+        stream.width, stream.height = width + width % 2, height + height % 2
+        stream.pix_fmt = "yuv420p"
+        if codec == "libx264":
+            stream.options = {"crf": "18"}
+        for frame in frames:
+            even = np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), "edge")
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(even, format="rgb24")))
+        container.mux(stream.encode())
+
+
+def _write_gif(frames: np.ndarray, path: Path, fps: float) -> None:
+    from PIL import Image
+
+    # The palette is that of a few frames stacked: one for all, so that nothing flickers.
+    chosen = frames[np.unique(np.linspace(0, len(frames) - 1, 8).astype(int))]
+    sample = Image.fromarray(chosen.reshape(-1, *frames.shape[2:]))
+    palette = sample.quantize(256, method=Image.Quantize.MEDIANCUT)
+    pictures = [
+        Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG)
+        for frame in frames
+    ]
+    # Times are rounded as they add up, so that a long clip ends when it should.
+    ends = np.rint(np.arange(1, len(frames) + 1) * 100 / fps).astype(int)
+    durations = np.maximum(np.diff(ends, prepend=0), 2) * 10
+    pictures[0].save(
+        path, save_all=True, append_images=pictures[1:], duration=durations.tolist(), loop=0
+    )
