@@ -11,6 +11,8 @@ from kin4d.bodies.inertial import Inertial as Inertial
 from kin4d.bodies.joint import Joint as Joint
 from kin4d.bodies.joint import Mimic as Mimic
 from kin4d.bodies.linked import Link as Link
+from kin4d.bodies.mount import mount as mount
+from kin4d.bodies.mount import prune as prune
 from kin4d.bodies.rigid import RigidBody as RigidBody
 from kin4d.bodies.robot import RobotBody as RobotBody
 from kin4d.bodies.robot_names import load_robot as load_robot

@@ -25,7 +25,7 @@ class Resources:
         for root in self.search_roots:
             if not root.is_dir():
                 raise InputError(f"search root {root} is not a folder")
-        self.package = _package_folder(self.description)
+        self.package = package_folder(self.description)
 
     def find(self, uri: str) -> Path | None:
         """The file that `uri` names, or None if there is none.
@@ -87,7 +87,7 @@ class Resources:
         return found
 
 
-def _package_folder(description: Path) -> Path:
+def package_folder(description: Path) -> Path:
     """The folder a description may read: its ROS package, or its own folder."""
     for parent in description.parents:
         if (parent / "package.xml").is_file():

@@ -9,13 +9,14 @@ from typing import Literal
 
 import numpy as np
 
+from kin4d.bodies.description import Description
 from kin4d.bodies.joint import Joint
 from kin4d.bodies.linked import Link
 from kin4d.bodies.tree import TreeBody
 
 # Names people give to the frame they think in when they move an arm.
 _TOOL_NAME = re.compile(
-    r"(?:^|[_/-])(tcp|tool\d*|eef?|end_?effector|grasp(ing)?|gripper_frame)(?:$|[_/-])"
+    r"(^|[_/-])(tcp|tool\d*|eef?|end_?effector|grasp(ing)?|gripper_frame|pinch|gripper$)($|[_/-])"
 )
 
 
@@ -29,8 +30,10 @@ class RobotBody(TreeBody):
         root: [4, 4] world pose of the root link.
         name: For people.
         end_effector: Name of the link that pose targets and actions refer to; by default the
-            deepest link with a tool's name ("tcp", "tool0", ...), else the deepest leaf.
+            deepest link with a tool's name ("tcp", "tool0", ...), else the deepest leaf, or the
+            link that several equally deep ones (fingers) stand on.
         missing: Mesh files the description names that were left out.
+        loop_gap: Metres by which closed loops of links fail to close, at worst.
     """
 
     def __init__(
@@ -43,9 +46,10 @@ class RobotBody(TreeBody):
         name: str = "robot",
         end_effector: str | None = None,
         missing: Sequence[str] = (),
+        loop_gap: float = 0.0,
     ) -> None:
         super().__init__(links, joints, q0=q0, root=root, name=name)
-        self.missing = tuple(missing)
+        self.missing, self.loop_gap = tuple(missing), loop_gap
         self.end_effector = end_effector or _default_end_effector(self)
         self.end_effector_index = self.link_index(self.end_effector)
 
@@ -75,14 +79,50 @@ class RobotBody(TreeBody):
         from kin4d.bodies.urdf import read_urdf
 
         found = read_urdf(path, search_roots=search_roots, missing=missing)
+        return cls._of(found, q0, root, end_effector)
+
+    @classmethod
+    def from_mjcf(
+        cls,
+        path: str | Path,
+        *,
+        q0: Mapping[str, float] | None = None,
+        root: np.ndarray | None = None,
+        end_effector: str | None = None,
+    ) -> RobotBody:
+        """Read an MJCF file through MuJoCo's compiler (extra ``[sim]``).
+
+        Coordinates are MuJoCo's joint values. Joints in closed loops follow the joint that drives
+        the loop, so a linkage gripper has one coordinate. Shown are the geoms MuJoCo's viewer shows
+        (groups 0 to 2); sites become links without a surface. The key frame "home" gives `q0`.
+
+        Args:
+            path: The .xml file.
+            q0: Rest values by joint name (rad or m), before those of "home".
+            root: [4, 4] world pose of the model's world.
+            end_effector: Link or site name; see the class.
+        """
+        from kin4d.bodies.mjcf import read_mjcf
+
+        return cls._of(read_mjcf(path), q0, root, end_effector)
+
+    @classmethod
+    def _of(
+        cls,
+        found: Description,
+        q0: Mapping[str, float] | None,
+        root: np.ndarray | None,
+        end_effector: str | None,
+    ) -> RobotBody:
         return cls(
             found.links,
             found.joints,
-            q0=q0,
+            q0={**found.rest, **(q0 or {})},
             root=root,
             name=found.name,
             end_effector=end_effector,
             missing=found.missing,
+            loop_gap=found.loop_gap,
         )
 
 
@@ -92,4 +132,9 @@ def _default_end_effector(body: TreeBody) -> str:
         parent = body.parent_of(link)
         depth[link] = 0 if parent is None else depth[parent] + 1
     tools = [link for link in depth if _TOOL_NAME.search(link.lower())]
-    return max(tools or depth, key=depth.__getitem__)
+    deepest = max(tools or depth, key=depth.__getitem__)
+    fingers = [link for link in depth if depth[link] == depth[deepest]]
+    parents = {body.parent_of(link) for link in fingers}
+    if not tools and len(fingers) > 1 and len(parents) == 1:
+        return parents.pop() or deepest
+    return deepest

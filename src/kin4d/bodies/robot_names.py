@@ -30,6 +30,8 @@ def load_robot(
     Options are those of `RobotBody.from_urdf`.
     """
     path = _path(robot)
+    if path.suffix.lower() == ".xml":
+        return RobotBody.from_mjcf(path, q0=q0, root=root, end_effector=end_effector)
     return RobotBody.from_urdf(
         path,
         search_roots=search_roots,

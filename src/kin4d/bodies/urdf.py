@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from kin4d.bodies.compound import compound, floating, planar
+from kin4d.bodies.description import Description
 from kin4d.bodies.inertial import Inertial
 from kin4d.bodies.joint import Joint, Mimic
 from kin4d.bodies.linked import Link
@@ -33,23 +34,6 @@ _KINDS = {
 }
 # The parser knows no capsules, so one travels through it as a mesh of this scheme.
 _CAPSULE = "capsule:"
-
-
-@dataclass
-class Description:
-    """What a description file says.
-
-    Attributes:
-        name: The robot's own name.
-        links: In the order of the file.
-        joints: In the order of the file.
-        missing: Mesh and texture files that were not found and were left out.
-    """
-
-    name: str
-    links: list[Link]
-    joints: list[Joint]
-    missing: list[str] = field(default_factory=list)
 
 
 def read_urdf(

@@ -33,7 +33,7 @@ def load_dae(path: str | Path) -> Mesh:
         scene = trimesh.load_scene(
             io.BytesIO(etree.tostring(root)),
             file_type="dae",
-            resolver=FilePathResolver(path),
+            resolver=FilePathResolver(str(path)),
             process=False,
         )
     except Exception as error:

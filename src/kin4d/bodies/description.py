@@ -1,0 +1,31 @@
+"""Description: what a robot file says, before it becomes a body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kin4d.bodies.joint import Joint
+from kin4d.bodies.linked import Link
+
+
+@dataclass
+class Description:
+    """Links and joints of a robot file.
+
+    Attributes:
+        name: The robot's own name.
+        links: All links.
+        joints: One per link that is not the root.
+        missing: Mesh and texture files that were not found and were left out.
+        rest: Rest values the file gives, by joint name (rad or m).
+        end_effector: The link the file suggests as end effector, or None.
+        loop_gap: Metres by which closed loops fail to close, at worst; 0 without loops.
+    """
+
+    name: str
+    links: list[Link]
+    joints: list[Joint]
+    missing: list[str] = field(default_factory=list)
+    rest: dict[str, float] = field(default_factory=dict)
+    end_effector: str | None = None
+    loop_gap: float = 0.0
