@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-import torch
 
+from kin4d.bodies.joint import Joint
 from kin4d.bodies.tree import TreeBody
 from kin4d.errors import InputError
 
@@ -51,51 +51,57 @@ def chain_to(body: TreeBody, link: str | None = None) -> Chain:
     if not isinstance(body, TreeBody):
         raise InputError("a chain runs along a tree of joints", value=type(body).__name__)
     link = link_or_default(body, link)
-    path = joints_above(body, link)
-    frame = body.root
-    probes = torch.eye(len(body.q0) + 1, dtype=torch.float64)[:, 1:]
-    with torch.no_grad():
-        values = body.joint_values(torch.cat([probes, 2 * probes[1:]])).numpy().T
-    offsets, values = values[:, 0], values[:, 1:] - values[:, :1]
-    scales, doubled = np.split(values, 2, axis=1)
-    origins, moving = [], []
-    for i in path:
-        joint = body.joints[i]
-        frame = frame @ joint.origin
-        if not np.allclose(doubled[i], 2 * scales[i]):
-            raise InputError(
-                f"link '{link}' cannot be solved for: joint '{joint.name}' follows another in a "
-                "curve",
-                hint="choose a link nearer to the root",
-            )
-        if joint.kind != "fixed":
+    frame, origins, moving = body.root, [], []
+    for i in joints_above(body, link):
+        frame = frame @ body.joints[i].origin
+        if body.joints[i].kind != "fixed":
             origins.append(frame[:3])
-            moving.append(i)
+            moving.append(body.joints[i])
             frame = np.eye(4)
     if not moving:
         raise InputError(
             f"no joint of '{body.name}' moves link '{link}'",
             allowed=", ".join(joint.child for joint in body.joints if joint.kind != "fixed"),
         )
-    driver = np.abs(scales[moving]).argmax(1)
-    coordinates, columns = np.unique(driver, return_inverse=True)
+    drivers, scales, offsets = zip(*(_driver(body, joint) for joint in moving), strict=True)
+    coordinates, columns = np.unique(drivers, return_inverse=True)
     limits = body.limits.numpy()[coordinates]
-    sliding = np.array([body.joints[i].kind == "prismatic" for i in moving])
-    scale = scales[moving, driver]
-    whole = ~sliding & (scale == scale.round())
+    sliding = np.array([joint.kind == "prismatic" for joint in moving])
+    whole = ~sliding & (np.mod(scales, 1) == 0)
     return Chain(
         origins=np.array(origins),
-        axes=np.array([body.joints[i].axis for i in moving]),
+        axes=np.array([joint.axis for joint in moving]),
         sliding=sliding,
         columns=columns,
-        scales=scale,
-        offsets=offsets[moving],
+        scales=np.array(scales),
+        offsets=np.array(offsets),
         tool=np.array(frame[:3]),
         coordinates=coordinates,
         lower=limits[:, 0].copy(),
         upper=limits[:, 1].copy(),
         turning=np.array([whole[columns == i].all() for i in range(len(coordinates))]),
     )
+
+
+def _driver(body: TreeBody, joint: Joint) -> tuple[int, float, float]:
+    """Which coordinate drives a joint, its value per unit of that, and its value at zero."""
+    scale, offset, leader = 1.0, 0.0, joint
+    while leader.mimic is not None:
+        mimic = leader.mimic
+        if not mimic.is_linear:
+            raise InputError(
+                f"cannot solve through joint '{joint.name}': "
+                f"it follows '{mimic.leader}' in a curve",
+                hint="choose a link nearer to the root",
+            )
+        (low, high), (constant, slope) = mimic.domain, mimic.coefficients
+        slope = slope * 2 / (high - low)
+        offset += scale * (constant - slope * (low + high) / 2)
+        scale *= slope
+        leader = next(other for other in body.joints if other.name == mimic.leader)
+    if leader.name not in body.coordinates:
+        raise InputError(f"joint '{joint.name}' follows '{leader.name}', which cannot move")
+    return body.coordinates.index(leader.name), scale, offset
 
 
 def link_or_default(body: TreeBody, link: str | None) -> str:

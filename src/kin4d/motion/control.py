@@ -23,7 +23,7 @@ def to_coordinates(
     link: str | None = None,
     q_start: Tensor | np.ndarray | None = None,
     posture: Tensor | np.ndarray | None = None,
-    max_step: float = 0.5,
+    max_step: float = 1.0,
 ) -> tuple[Tensor, IkResult | None]:
     """Coordinates [T, k] that carry out `actions`, and for poses how well they are met.
 

@@ -107,7 +107,7 @@ def follow(
     q_start: Tensor | np.ndarray | None = None,
     posture: Tensor | np.ndarray | None = None,
     tolerance: tuple[float, float] = TOLERANCE,
-    max_step: float = 0.5,
+    max_step: float = 1.0,
     seed: int = 0,
 ) -> IkResult:
     """Coordinates that take `link` along a trajectory smoothly: each frame starts from the last.
