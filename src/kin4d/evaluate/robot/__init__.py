@@ -1,0 +1,1 @@
+"""Robot benchmarks: kinematics, pointmaps and scans, against other libraries."""
