@@ -13,11 +13,14 @@ from kin4d.files import atomic_path, existing_file
 VIDEO_SUFFIXES = (".mp4", ".gif")
 
 
-def write_video(frames: np.ndarray, path: str | Path, *, fps: float) -> Path:
+def write_video(
+    frames: np.ndarray, path: str | Path, *, fps: float, lossless: bool = False
+) -> Path:
     """Write `frames` [T, H, W, 3] uint8 as MP4 (H.264) or GIF, by the suffix of `path`.
 
     MP4 needs even sizes: an odd row or column is repeated once. GIF has one palette of 256
-    colours for all frames and loops; its frame times are whole hundredths of a second.
+    colours for all frames and loops; its frame times are whole hundredths of a second. `lossless`
+    keeps every byte of an MP4's even-sized frames, as RGB; browsers do not play such files.
     """
     frames = np.asarray(frames)
     if frames.ndim != 4 or frames.shape[-1] != 3 or frames.dtype != np.uint8 or not frames.size:
@@ -33,7 +36,10 @@ def write_video(frames: np.ndarray, path: str | Path, *, fps: float) -> Path:
     if suffix not in VIDEO_SUFFIXES:
         raise InputError("unknown video suffix", value=suffix, allowed=", ".join(VIDEO_SUFFIXES))
     with atomic_path(path) as temporary:
-        (_write_mp4 if suffix == ".mp4" else _write_gif)(frames, temporary, fps)
+        if suffix == ".mp4":
+            _write_mp4(frames, temporary, fps, lossless=lossless)
+        else:
+            _write_gif(frames, temporary, fps)
     return path
 
 
@@ -68,17 +74,21 @@ def write_pictures(frames: np.ndarray, folder: str | Path) -> Path:
     return Path(folder)
 
 
-def _write_mp4(frames: np.ndarray, path: Path, fps: float) -> None:
+def _write_mp4(frames: np.ndarray, path: Path, fps: float, *, lossless: bool) -> None:
     import av
 
     _, height, width, _ = frames.shape
-    codec = "libx264" if "libx264" in av.codecs_available else "mpeg4"
+    codec = "libx264rgb" if lossless else "libx264"
+    if codec not in av.codecs_available:
+        if lossless:
+            raise InputError(f"this build of PyAV has no {codec}", hint="install PyAV's own wheel")
+        codec = "mpeg4"
     with av.open(str(path), "w") as container:
         stream = container.add_stream(codec, rate=Fraction(fps).limit_denominator(1001))
         stream.width, stream.height = width + width % 2, height + height % 2
-        stream.pix_fmt = "yuv420p"
-        if codec == "libx264":
-            stream.options = {"crf": "18"}
+        stream.pix_fmt = "rgb24" if lossless else "yuv420p"
+        if codec != "mpeg4":
+            stream.options = {"qp": "0"} if lossless else {"crf": "18"}
         for frame in frames:
             even = np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), "edge")
             container.mux(stream.encode(av.VideoFrame.from_ndarray(even, format="rgb24")))
