@@ -98,7 +98,7 @@ def test_failure_leaves_the_old_file(tmp_path, monkeypatch, suffix):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(b"precious")
 
-    def fail(frames, target, fps):
+    def fail(frames, target, fps, **_):
         target.write_bytes(b"half")
         raise RuntimeError("power cut")
 
