@@ -175,25 +175,27 @@ class Kinematics:
         sine, cosine = values.sin()[:, None, None], values.cos()[:, None, None]
         values = values[:, None, None]
         frames: list[Tensor] = []
-        above: list[Tensor] = []
+        above = values
         for rows, revolute, parents, steps in constants.levels:
             if parents:
-                stands_on = torch.stack([above[i] for i in parents])
-                start = (steps @ stands_on.flatten(2)).unflatten(2, (4, -1))
+                # A chain stands on the level above as it is; branches pick their frames from it.
+                if parents != list(range(len(above))):
+                    above = torch.stack([above[i] for i in parents])
+                start = (steps @ above.flatten(2)).unflatten(2, (4, -1))
             else:
-                start = steps[..., None]
-            start = start.expand(-1, -1, -1, flat.shape[1])
-            turning, sliding = start[:revolute], start[revolute:]
+                start = steps[..., None].expand(-1, -1, -1, flat.shape[1])
             moved = []
-            if len(turning):
-                c, s = cosine[rows][:revolute], sine[rows][:revolute]
+            if revolute:
+                turning, c, s = start[:revolute], cosine[rows][:revolute], sine[rows][:revolute]
                 x, y = turning[:, 0:1], turning[:, 1:2]
-                moved += torch.cat([x * c + y * s, y * c - x * s, turning[:, 2:]], 1).unbind()
-            if len(sliding):
-                along = sliding[:, 3:] + values[rows][revolute:] * sliding[:, 2:3]
-                moved += torch.cat([sliding[:, :3], along], 1).unbind()
-            above = moved
-            frames += moved
+                x, y = torch.addcmul(x * c, y, s), torch.addcmul(y * c, x, s, value=-1)
+                moved.append(torch.cat([x, y, turning[:, 2:]], 1))
+            if revolute < len(start):
+                sliding, along = start[revolute:], values[rows][revolute:]
+                origin = torch.addcmul(sliding[:, 3:], along, sliding[:, 2:3])
+                moved.append(torch.cat([sliding[:, :3], origin], 1))
+            above = moved[0] if len(moved) == 1 else torch.cat(moved)
+            frames += above.unbind()
         return frames
 
     def _poses(self, frames: list[Tensor], constants: _Constants, count: int) -> Tensor:

@@ -79,7 +79,7 @@ class RobotBody(TreeBody):
         from kin4d.bodies.urdf import read_urdf
 
         found = read_urdf(path, search_roots=search_roots, missing=missing)
-        return cls._of(found, q0, root, end_effector)
+        return cls.from_description(found, q0=q0, root=root, end_effector=end_effector)
 
     @classmethod
     def from_mjcf(
@@ -104,16 +104,18 @@ class RobotBody(TreeBody):
         """
         from kin4d.bodies.mjcf import read_mjcf
 
-        return cls._of(read_mjcf(path), q0, root, end_effector)
+        return cls.from_description(read_mjcf(path), q0=q0, root=root, end_effector=end_effector)
 
     @classmethod
-    def _of(
+    def from_description(
         cls,
         found: Description,
-        q0: Mapping[str, float] | None,
-        root: np.ndarray | None,
-        end_effector: str | None,
+        *,
+        q0: Mapping[str, float] | None = None,
+        root: np.ndarray | None = None,
+        end_effector: str | None = None,
     ) -> RobotBody:
+        """The body of a description; `q0` goes before the rest values it gives."""
         return cls(
             found.links,
             found.joints,

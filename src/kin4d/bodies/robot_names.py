@@ -11,6 +11,8 @@ from typing import Literal
 import numpy as np
 
 from kin4d.bodies.robot import RobotBody
+from kin4d.bodies.srdf import rest_values
+from kin4d.bodies.urdf import read_urdf
 from kin4d.errors import InputError
 
 _PACKAGE = "example-robot-data"
@@ -27,19 +29,17 @@ def load_robot(
 ) -> RobotBody:
     """A robot by name (see `robot_names`) or by the path of a .urdf or MJCF .xml file.
 
-    Options are those of `RobotBody.from_urdf`.
+    Options are those of `RobotBody.from_urdf`. Where a URDF comes with an SRDF (beside it, or in
+    the folder ``srdf`` next to its own), joints not in `q0` rest in that file's pose "home",
+    "default" or the like.
     """
     path = _path(robot)
     if path.suffix.lower() == ".xml":
         return RobotBody.from_mjcf(path, q0=q0, root=root, end_effector=end_effector)
-    return RobotBody.from_urdf(
-        path,
-        search_roots=search_roots,
-        q0=q0,
-        missing=missing,
-        root=root,
-        end_effector=end_effector,
-    )
+    found = read_urdf(path, search_roots=search_roots, missing=missing)
+    free = {joint.name for joint in found.joints if joint.kind != "fixed" and not joint.mimic}
+    found.rest = {name: value for name, value in rest_values(path).items() if name in free}
+    return RobotBody.from_description(found, q0=q0, root=root, end_effector=end_effector)
 
 
 def robot_names() -> dict[str, Path]:
