@@ -102,7 +102,7 @@ class Renderer:
         placed = place(rest, surface.joints, surface.weights, to_image @ transforms)
         fragments = draw(placed, surface.faces, camera, near=self.near, threads=threads)
         mask = np.where(fragments.face < 0, np.uint8(0), surface.face_body[fragments.face])
-        normals = self._normals(placed, fragments, transforms, threads)
+        normals = self._normals(fragments, transforms, threads)
         if self._finer is None:
             background = self._background(rest, transforms)
             lights = self._lights.in_camera(camera)
@@ -112,19 +112,18 @@ class Renderer:
         return Frame(rgb=rgb, xyz=fragments.xyz, mask=mask, normals=normals)
 
     def _normals(
-        self, placed: np.ndarray, fragments: Fragments, transforms: np.ndarray, threads: int | None
+        self, fragments: Fragments, transforms: np.ndarray, threads: int | None
     ) -> np.ndarray:
         surface, camera = self.surface, self.camera
         if surface.rigid:
             normals, turned_by = surface.group_normal, surface.group_joint
             rotations = camera.world_to_camera[:3, :3] @ transforms[:, :3, :3]
         else:
-            local = np.ascontiguousarray(placed[:, :3] @ np.linalg.inv(camera.K).T)
+            local = np.ascontiguousarray(fragments.placed[:, 3:] @ np.linalg.inv(camera.K).T)
             normals = group_normals(local, surface.faces, surface.corner_group)
             turned_by, rotations = np.zeros(len(normals), np.int32), np.eye(3)[None]
         return interpolate_normals(
             surface,
-            placed,
             fragments,
             normals=normals,
             turned_by=turned_by,

@@ -13,6 +13,7 @@ import numpy as np
 
 from kin4d.geometry.camera import Camera
 from kin4d.render.compiled import compiled
+from kin4d.render.kernels import X, Y, Z
 from kin4d.render.rasterizer import Fragments, in_bands
 from kin4d.render.surface import Surface, to_linear
 
@@ -62,7 +63,6 @@ class Lights:
 
 def interpolate_normals(
     surface: Surface,
-    placed: np.ndarray,
     fragments: Fragments,
     *,
     normals: np.ndarray,
@@ -74,7 +74,6 @@ def interpolate_normals(
 
     Args:
         surface: What is drawn.
-        placed: Its vertices in the image (see `rasterizer.place`).
         fragments: What each pixel sees of it.
         normals: [G, 3] normals of the smoothing groups.
         turned_by: [G] int32: which of `rotations` [J, 3, 3] brings each to the camera frame.
@@ -82,14 +81,15 @@ def interpolate_normals(
         threads: As in `rasterize`.
     """
     out = np.empty((*fragments.face.shape, 3), np.float32)
+    weights = fragments.weights
     rotations = np.ascontiguousarray(rotations)
 
     def band(top: int, bottom: int) -> None:
         _interpolate_normals(
             fragments.face[top:bottom],
-            fragments.weights[top:bottom],
-            placed,
-            surface.faces,
+            weights[top:bottom],
+            fragments.placed,
+            fragments.faces,
             surface.corner_group,
             normals,
             turned_by,
@@ -121,11 +121,12 @@ def shade(
         threads: As in `rasterize`.
     """
     rgb = np.empty((*fragments.face.shape, 3), np.uint8)
+    weights = fragments.weights
 
     def band(top: int, bottom: int) -> None:
         _shade(
             fragments.face[top:bottom],
-            fragments.weights[top:bottom],
+            weights[top:bottom],
             fragments.xyz[top:bottom],
             normals[top:bottom],
             surface.corner,
@@ -165,9 +166,9 @@ def _interpolate_normals(
             # The side seen is the face's, not the interpolated normal's: at a silhouette the
             # latter may already point away.
             facing = (
-                placed[i, 0] * (placed[j, 1] * placed[k, 2] - placed[j, 2] * placed[k, 1])
-                + placed[i, 1] * (placed[j, 2] * placed[k, 0] - placed[j, 0] * placed[k, 2])
-                + placed[i, 2] * (placed[j, 0] * placed[k, 1] - placed[j, 1] * placed[k, 0])
+                placed[i, X] * (placed[j, Y] * placed[k, Z] - placed[j, Z] * placed[k, Y])
+                + placed[i, Y] * (placed[j, Z] * placed[k, X] - placed[j, X] * placed[k, Z])
+                + placed[i, Z] * (placed[j, X] * placed[k, Y] - placed[j, Y] * placed[k, X])
             )
             sign = -1.0 if facing > 0.0 else 1.0
             x, y, z = 0.0, 0.0, 0.0

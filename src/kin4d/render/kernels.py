@@ -1,0 +1,230 @@
+"""The inner loops of the rasteriser.
+
+A vertex is kept as pixel u, v and inverse depth w, and in homogeneous image coordinates
+K @ (x, y, z). In the latter the line through two vertices is their cross product, whatever side of
+the camera they are on, so a triangle that crosses the near plane need not be cut: it is clipped per
+pixel, exactly (Olano and Greer, "Triangle scan conversion using 2D homogeneous coordinates", 1997).
+
+The two triangles at a shared edge compute its line from the same numbers with opposite sign, bit
+for bit, and a pixel centre on it goes to the one on its right: covered once, neither doubled nor
+missed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kin4d.render.compiled import compiled
+
+U, V, W, X, Y, Z = range(6)  # columns of a placed vertex
+
+
+@compiled
+def place(rest, joints, weights, matrices, placed):
+    """Carry vertices by their joints into the image; see `rasterizer.place`."""
+    for v in range(len(rest)):
+        x, y, z = rest[v, 0], rest[v, 1], rest[v, 2]
+        for row in range(3):
+            total = 0.0
+            for k in range(joints.shape[1]):
+                m = matrices[joints[v, k], row]
+                total += weights[v, k] * (m[0] * x + m[1] * y + m[2] * z + m[3])
+            placed[v, X + row] = total
+        w = 1.0 / placed[v, Z] if placed[v, Z] > 0.0 else np.inf
+        placed[v, U], placed[v, V], placed[v, W] = placed[v, X] * w, placed[v, Y] * w, w
+
+
+@compiled
+def draw(placed, faces, near, top, face_out):
+    """Fill `face_out` [rows, width] (image rows from `top` on) with the nearest face, or -1."""
+    height, width = face_out.shape
+    w_near = 1.0 / near
+    # Inverse depth is linear in the image: compared without a division, 0 is infinitely far.
+    nearest = np.zeros((height, width), np.float32)
+    face_out[:] = -1
+    for f in range(len(faces)):
+        i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
+        w_min = min(placed[i, W], placed[j, W], placed[k, W])
+        w_max = max(placed[i, W], placed[j, W], placed[k, W])
+        if w_min > w_near:
+            continue
+        crossing = w_max > w_near
+        if crossing:
+            left, right, upper, lower = _clipped_box(placed, i, j, k, near)
+        else:
+            left = min(placed[i, U], placed[j, U], placed[k, U])
+            right = max(placed[i, U], placed[j, U], placed[k, U])
+            upper = min(placed[i, V], placed[j, V], placed[k, V])
+            lower = max(placed[i, V], placed[j, V], placed[k, V])
+        # The box only bounds the search: widened past its rounding, the edges decide.
+        x0, x1 = max(np.ceil(left - 1e-6), 0.0), min(np.floor(right + 1e-6), width - 1.0)
+        y0 = max(np.ceil(upper - 1e-6), float(top))
+        y1 = min(np.floor(lower + 1e-6), top + height - 1.0)
+        if not (x0 <= x1 and y0 <= y1):
+            continue
+        if crossing:
+            side, wx, wy, wz = _inverse_depth_anywhere(placed, i, j, k)
+            w_max, w_clip = w_near, w_near
+        else:
+            side, wx, wy, wz = _inverse_depth(placed, i, j, k)
+            w_clip = np.inf
+        if side == 0.0:
+            continue
+        # With this sign the inside of every edge is positive, whichever side of the face is seen.
+        sign = 1.0 if side > 0.0 else -1.0
+        ax, ay, aw, au, av = _edge(placed, j, k, w_near, sign)
+        bx, by, bw, bu, bv = _edge(placed, k, i, w_near, sign)
+        cx, cy, cw, cu, cv = _edge(placed, i, j, w_near, sign)
+        edge_a, edge_b, edge_c = _threshold(ax, ay), _threshold(bx, by), _threshold(cx, cy)
+        for y in range(int(y0), int(y1) + 1):
+            ra, rb, rc = ay * (y - av) + aw, by * (y - bv) + bw, cy * (y - cv) + cw
+            start, stop = x0, x1
+            if x1 - x0 > 8.0:
+                start, stop = _narrow(ax, au, ra, start, stop)
+                start, stop = _narrow(bx, bu, rb, start, stop)
+                start, stop = _narrow(cx, cu, rc, start, stop)
+            rw = wy * y + wz
+            for x in range(int(start), int(stop) + 1):
+                w = wx * x + rw
+                # One branch, not seven: most triangles are a pixel or two and guess wrongly.
+                if (
+                    (ax * (x - au) + ra > edge_a)
+                    & (bx * (x - bu) + rb > edge_b)
+                    & (cx * (x - cu) + rc > edge_c)
+                    & (w <= w_clip)
+                ):
+                    # Slivers seen edge-on lose digits: their depth stays that of their corners.
+                    w = np.float32(min(max(w, w_min), w_max))
+                    if w > nearest[y - top, x]:
+                        nearest[y - top, x] = w
+                        face_out[y - top, x] = f
+
+
+@compiled
+def locate(placed, faces, unproject, top, face, xyz):
+    """Camera-frame points `xyz` [rows, width, 3] of the pixels that `draw` covered; NaN elsewhere.
+
+    `unproject` [3, 3] is the inverse of the camera's K.
+    """
+    for row in range(face.shape[0]):
+        y = float(top + row)
+        for column in range(face.shape[1]):
+            f = face[row, column]
+            if f < 0:
+                for axis in range(3):
+                    xyz[row, column, axis] = np.nan
+                continue
+            x = float(column)
+            i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
+            _, wx, wy, wz = _inverse_depth_anywhere(placed, i, j, k)
+            z_min = min(placed[i, Z], placed[j, Z], placed[k, Z])
+            z_max = max(placed[i, Z], placed[j, Z], placed[k, Z])
+            z = min(max(1.0 / (wx * x + (wy * y + wz)), z_min), z_max)
+            for axis in range(3):
+                ray = unproject[axis, 0] * x + unproject[axis, 1] * y + unproject[axis, 2]
+                xyz[row, column, axis] = z * ray
+
+
+@compiled
+def corner_weights(placed, faces, face, weights):
+    """Barycentric weights on the surface, for all covered pixels of a whole image."""
+    for row in range(face.shape[0]):
+        for column in range(face.shape[1]):
+            f = face[row, column]
+            if f >= 0:
+                i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
+                ax, ay, az = _line(placed, j, k)
+                bx, by, bz = _line(placed, k, i)
+                cx, cy, cz = _line(placed, i, j)
+                a = ax * column + (ay * row + az)
+                b = bx * column + (by * row + bz)
+                c = cx * column + (cy * row + cz)
+                total = a + b + c
+                weights[row, column, 0] = a / total
+                weights[row, column, 1] = b / total
+                weights[row, column, 2] = c / total
+
+
+@compiled
+def _line(placed, a, b):
+    """The image line through vertices a and b, in homogeneous coordinates."""
+    return (
+        placed[a, Y] * placed[b, Z] - placed[a, Z] * placed[b, Y],
+        placed[a, Z] * placed[b, X] - placed[a, X] * placed[b, Z],
+        placed[a, X] * placed[b, Y] - placed[a, Y] * placed[b, X],
+    )
+
+
+@compiled
+def _inverse_depth(placed, i, j, k):
+    """Twice the signed area in the image, and 1/z as coefficients of pixel x, y and 1."""
+    u, v, w = placed[i, U], placed[i, V], placed[i, W]
+    ux, uy, uw = placed[j, U] - u, placed[j, V] - v, placed[j, W] - w
+    vx, vy, vw = placed[k, U] - u, placed[k, V] - v, placed[k, W] - w
+    area = ux * vy - uy * vx
+    inverse = 1.0 / area
+    wx, wy = (uw * vy - uy * vw) * inverse, (ux * vw - uw * vx) * inverse
+    return area, wx, wy, w - wx * u - wy * v
+
+
+@compiled
+def _inverse_depth_anywhere(placed, i, j, k):
+    """The same for any triangle: the volume it spans with the camera has the sign of the area."""
+    ax, ay, az = _line(placed, j, k)
+    bx, by, bz = _line(placed, k, i)
+    cx, cy, cz = _line(placed, i, j)
+    volume = ax * placed[i, X] + ay * placed[i, Y] + az * placed[i, Z]
+    inverse = 1.0 / volume
+    return volume, (ax + bx + cx) * inverse, (ay + by + cy) * inverse, (az + bz + cz) * inverse
+
+
+@compiled
+def _edge(placed, a, b, w_near, sign):
+    """The line through two vertices as gx, gy, c, u, v of gx * (x - u) + gy * (y - v) + c.
+
+    Both triangles at an edge get the same numbers with opposite gx, gy and c. For an edge in front
+    of the camera the line starts from one of its ends, the same one from either side, so that it is
+    exactly zero at both ends: a pixel centre on a vertex goes to one triangle around it.
+    """
+    if placed[a, W] > w_near or placed[b, W] > w_near:
+        gx, gy, c = _line(placed, a, b)
+        return sign * gx, sign * gy, sign * c, 0.0, 0.0
+    first = (placed[a, U] < placed[b, U]) | (
+        (placed[a, U] == placed[b, U]) & (placed[a, V] < placed[b, V])
+    )
+    u, v = placed[a if first else b, U], placed[a if first else b, V]
+    gx, gy = placed[a, V] - placed[b, V], placed[b, U] - placed[a, U]
+    return sign * gx, sign * gy, 0.0, u, v
+
+
+@compiled
+def _threshold(x, y):
+    """What an edge function must exceed: zero counts as inside for a triangle right of its edge."""
+    return -1e-300 if x > 0.0 or (x == 0.0 and y > 0.0) else 0.0
+
+
+@compiled
+def _narrow(slope, u, offset, start, stop):
+    """Where in a row ``slope * (x - u) + offset`` may be positive, a pixel wider to be safe."""
+    if slope > 0.0:
+        start = min(max(start, np.floor(u - offset / slope) - 1.0), stop + 1.0)
+    elif slope < 0.0:
+        stop = max(min(stop, np.ceil(u - offset / slope) + 1.0), start - 1.0)
+    return start, stop
+
+
+@compiled
+def _clipped_box(placed, i, j, k, near):
+    """Image box of the part of a triangle beyond the near plane."""
+    left, right, upper, lower = np.inf, -np.inf, np.inf, -np.inf
+    for a, b in ((i, j), (j, k), (k, i)):
+        z_a, z_b = placed[a, Z], placed[b, Z]
+        if z_a >= near:
+            left, right = min(left, placed[a, U]), max(right, placed[a, U])
+            upper, lower = min(upper, placed[a, V]), max(lower, placed[a, V])
+        if (z_a >= near) != (z_b >= near):
+            t = (near - z_a) / (z_b - z_a)
+            u = (placed[a, X] + t * (placed[b, X] - placed[a, X])) / near
+            v = (placed[a, Y] + t * (placed[b, Y] - placed[a, Y])) / near
+            left, right, upper, lower = min(left, u), max(right, u), min(upper, v), max(lower, v)
+    return left, right, upper, lower
