@@ -1,0 +1,114 @@
+"""MuJoCo's offscreen depth of a `Task`, in a process of its own: OpenGL may be missing or crash."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from kin4d.evaluate.robot.pointmap_task import Task
+from kin4d.extras import require
+
+_BACKENDS = ("egl", "osmesa")
+
+
+def mujoco_depth(task: Task, *, repeats: int) -> tuple[str, float, np.ndarray] | str:
+    """Backend, best seconds per frame and depth [H, W] of frame 0; or why there is none."""
+    surface, why = task.surface, []
+    with tempfile.TemporaryDirectory() as folder:
+        given, result = Path(folder) / "task.npz", Path(folder) / "depth.npz"
+        np.savez(
+            given,
+            rest=surface.rest,
+            joints=surface.joints[:, 0],
+            faces=surface.faces,
+            transforms=task.transforms,
+            K=task.camera.K,
+            pose=task.camera.pose,
+            size=(task.camera.width, task.camera.height),
+        )
+        command = [sys.executable, "-m", __name__, str(given), str(result), str(repeats)]
+        for backend in _BACKENDS:
+            done = subprocess.run(
+                command,
+                env={**os.environ, "MUJOCO_GL": backend},
+                capture_output=True,
+                text=True,
+                timeout=900,
+                check=False,
+            )
+            if done.returncode == 0 and result.is_file():
+                with np.load(result) as data:
+                    return backend, float(data["seconds"]), data["depth"]
+            lines = done.stderr.strip().splitlines()
+            why.append(f"{backend}: {lines[-1] if lines else f'exit code {done.returncode}'}")
+    return "; ".join(why)
+
+
+def _model(data: dict[str, np.ndarray]):
+    """One mocap body per joint, carrying the triangles that the joint carries."""
+    mujoco = require("mujoco", extra="sim", purpose="rendering with MuJoCo")
+    width, height = (int(n) for n in data["size"])
+    spec = mujoco.MjSpec()
+    spec.visual.global_.offwidth, spec.visual.global_.offheight = width, height
+    spec.visual.quality.offsamples = 0
+    joint_of_face = data["joints"][data["faces"][:, 0]]
+    bodies = {}
+    for joint in np.unique(joint_of_face):
+        used, faces = np.unique(data["faces"][joint_of_face == joint], return_inverse=True)
+        mesh = spec.add_mesh(
+            name=f"mesh{joint}", inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+        )
+        mesh.uservert, mesh.userface = data["rest"][used].ravel(), faces.ravel()
+        body = spec.worldbody.add_body(name=f"body{joint}", mocap=True)
+        body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh.name, contype=0, conaffinity=0)
+        bodies[int(joint)] = body.name
+    rotation = data["pose"][:3, :3] * [1, -1, -1]
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(rotation).ravel())
+    spec.worldbody.add_camera(
+        name="view",
+        pos=data["pose"][:3, 3],
+        quat=quaternion,
+        fovy=float(np.degrees(2 * np.arctan(0.5 * height / data["K"][1, 1]))),
+    )
+    return spec.compile(), bodies
+
+
+def _main(given: str, result: str, repeats: int) -> None:
+    mujoco = require("mujoco", extra="sim", purpose="rendering with MuJoCo")
+    with np.load(given) as file:
+        data = dict(file)
+    model, bodies = _model(data)
+    state = mujoco.MjData(model)
+    mocap = {joint: model.body(name).mocapid[0] for joint, name in bodies.items()}
+    width, height = (int(n) for n in data["size"])
+    first = np.zeros(0)
+    best = np.inf
+    with mujoco.Renderer(model, height, width) as renderer:
+        renderer.enable_depth_rendering()
+        for _ in range(repeats):
+            started = time.perf_counter()
+            for frame, pose in enumerate(data["transforms"]):
+                for joint, row in mocap.items():
+                    state.mocap_pos[row] = pose[joint, :3, 3]
+                    mujoco.mju_mat2Quat(
+                        state.mocap_quat[row], np.ascontiguousarray(pose[joint, :3, :3]).ravel()
+                    )
+                mujoco.mj_kinematics(model, state)
+                mujoco.mj_camlight(model, state)
+                renderer.update_scene(state, "view")
+                depth = renderer.render()
+                if frame == 0:
+                    first = depth.copy()
+            best = min(best, (time.perf_counter() - started) / len(data["transforms"]))
+    np.savez(result, seconds=best, depth=first)
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
