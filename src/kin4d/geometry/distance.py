@@ -8,6 +8,7 @@ from kin4d.errors import InputError
 from kin4d.geometry.mesh import RawMesh
 
 _MOST_CELLS = 2048  # along one axis
+_FARTHEST = 2**20  # cell from the origin: three coordinates then fit in one 64-bit number
 _BATCH = 1_000_000  # pairs of triangle and cell tested at once
 
 
@@ -62,7 +63,7 @@ def voxel_iou(
     ones not). Bring both into a unit box first for cells of 1/32 of it.
     """
     first, second = (occupied_cells(shape, cell=cell, origin=origin) for shape in (a, b))
-    joint = len(np.unique(np.concatenate([first, second]), axis=0))
+    joint = len(_unique(np.concatenate([first, second])))
     return (len(first) + len(second) - joint) / joint
 
 
@@ -78,15 +79,15 @@ def occupied_cells(
     points = shape.vertices if isinstance(shape, RawMesh) else _points(shape)
     points = (points - np.asarray(origin, np.float64)) / cell
     span = float(np.ptp(points, axis=0).max())
-    if not span <= _MOST_CELLS:
+    if not (span <= _MOST_CELLS and np.abs(points).max() < _FARTHEST - 1):
         raise InputError(
             "the voxel grid is too fine for this shape",
-            value=f"{span:.0f} cells across",
-            allowed=f"at most {_MOST_CELLS}",
+            value=f"{span:.0f} cells across, {np.abs(points).max():.0f} from the origin",
+            allowed=f"{_MOST_CELLS} across, {_FARTHEST} from the origin",
             hint="bring the shape into a unit box first, or use larger cells",
         )
     if not isinstance(shape, RawMesh):
-        return np.unique(np.floor(points).astype(np.int64), axis=0)
+        return _unique(np.floor(points).astype(np.int64))
     triangles = points[shape.faces]
     # A surface on the border of two cells touches both, whichever way rounding pushes it.
     low = np.floor(triangles.min(1) - 1e-9).astype(np.int64)
@@ -102,9 +103,17 @@ def occupied_cells(
         _, ny, nz = shape_of[owner].T
         cells = low[owner] + np.stack([step // (ny * nz), step // nz % ny, step % nz], axis=1)
         touched = cells[_touches(triangles[owner] - (cells + 0.5)[:, None])]
-        hits.append(np.unique(touched, axis=0))
+        hits.append(_unique(touched))
         start = stop
-    return np.unique(np.concatenate(hits), axis=0)
+    return _unique(np.concatenate(hits))
+
+
+def _unique(cells: np.ndarray) -> np.ndarray:
+    """The distinct rows of cells [C, 3], sorted."""
+    size = 2 * _FARTHEST
+    x, y, z = (cells + _FARTHEST).T
+    code = np.unique((x * size + y) * size + z)
+    return np.stack([code // size**2, code // size % size, code % size], axis=1) - _FARTHEST
 
 
 def _touches(triangles: np.ndarray) -> np.ndarray:

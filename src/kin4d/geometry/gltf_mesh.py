@@ -13,7 +13,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.geometry.gltf_document import GltfDocument
 from kin4d.geometry.material import Material
-from kin4d.geometry.mesh import RawMesh
+from kin4d.geometry.mesh import RawMesh, transform_normals
 from kin4d.geometry.mesh_ops import join
 
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
@@ -91,7 +91,8 @@ def _node_surface(
         if "skin" in node:
             transform = _skin_matrices(document, node["skin"], first["attributes"], world)
         points, normals = _morphed(document, first, weights)
-        points = _applied(transform[..., :3, :3], points) + transform[..., :3, 3]
+        linear = transform[..., :3, :3]
+        points = (linear @ points[..., None])[..., 0] + transform[..., :3, 3]
         faces = [_faces(document, primitive, len(points)) for primitive in primitives]
         if "skin" not in node and np.linalg.det(matrix[:3, :3]) < 0:
             faces = [triangles[:, ::-1] for triangles in faces]
@@ -103,7 +104,7 @@ def _node_surface(
                 vertices=points,
                 faces=np.concatenate(faces),
                 uv=_uv(document, first),
-                normals=None if normals is None else _turned(transform[..., :3, :3], normals),
+                normals=None if normals is None else transform_normals(linear, normals),
                 colors=_colors(document, first["attributes"]),
                 materials=materials,
                 face_material=np.repeat(owner, [len(triangles) for triangles in faces]),
@@ -149,20 +150,6 @@ def _skin_matrices(
     if not sets or not (amount > 0).all():
         raise document.broken("a skinned mesh has vertices without joints")
     return total / amount
-
-
-def _applied(linear: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """[V, 3] vectors under one [3, 3] matrix or one each [V, 3, 3]."""
-    return (linear @ vectors[..., None].astype(np.float64))[..., 0]
-
-
-def _turned(linear: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Unit normals [V, 3] of a surface moved by [3, 3] or [V, 3, 3]."""
-    # Cofactors are the inverse transpose up to the determinant, and exist for flat scalings too.
-    cofactor = np.cross(np.roll(linear, -1, -1), np.roll(linear, -2, -1), axis=-2)
-    sign = np.where(np.linalg.det(linear) < 0, -1.0, 1.0)[..., None]
-    turned = sign * _applied(cofactor, normals)
-    return turned / np.maximum(np.linalg.norm(turned, axis=-1, keepdims=True), 1e-30)
 
 
 def _faces(document: GltfDocument, primitive: dict[str, Any], count: int) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.geometry.material import Material
+from kin4d.geometry.topology import degenerate
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -131,8 +132,7 @@ class Mesh(RawMesh):
         linear, vertices = matrix[:3, :3], self.vertices @ matrix[:3, :3].T + matrix[:3, 3]
         normals = self.normals
         if normals is not None:
-            normals = normals @ np.linalg.inv(linear)
-            normals = normals / np.maximum(np.linalg.norm(normals, axis=-1, keepdims=True), 1e-30)
+            normals = transform_normals(linear, normals)
         faces = self.faces[:, ::-1] if np.linalg.det(linear) < 0 else self.faces
         return replace(self, vertices=vertices, normals=normals, faces=faces)
 
@@ -157,6 +157,15 @@ def vertex_normals(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     return summed / np.maximum(np.linalg.norm(summed, axis=-1, keepdims=True), 1e-30)
 
 
+def transform_normals(linear: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """[V, 3] unit normals of a surface moved by one [3, 3] matrix or one each [V, 3, 3]."""
+    # Cofactors are the inverse transpose up to the determinant, and exist for flat scalings too.
+    cofactor = np.cross(np.roll(linear, -1, -1), np.roll(linear, -2, -1), axis=-2)
+    sign = np.where(np.linalg.det(linear) < 0, -1.0, 1.0)[..., None]
+    turned = sign * (cofactor @ normals[..., None].astype(np.float64))[..., 0]
+    return turned / np.maximum(np.linalg.norm(turned, axis=-1, keepdims=True), 1e-30)
+
+
 def _array(value: np.ndarray, dtype: type, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
     array = np.asarray(value)
     if array.ndim != len(shape) or any(
@@ -164,7 +173,12 @@ def _array(value: np.ndarray, dtype: type, name: str, shape: tuple[int | None, .
     ):
         wanted = "[" + ", ".join("n" if n is None else str(n) for n in shape) + "]"
         raise InputError(f"{name} has the wrong shape", value=array.shape, allowed=wanted)
-    array = np.array(array, dtype, order="C")
+    given = array
+    with np.errstate(invalid="ignore"):
+        array = np.array(given, dtype, order="C")
+    if np.issubdtype(dtype, np.integer) and not np.array_equal(array, given):
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        raise InputError(f"{name} must be whole numbers", allowed=f"{low} to {high}")
     array.flags.writeable = False
     return array
 
@@ -197,10 +211,7 @@ def _check_geometry(name: str, vertices: np.ndarray, faces: np.ndarray) -> None:
             allowed=f"0 to {len(vertices) - 1}",
             hint=repair,
         )
-    size = float(np.ptp(vertices, axis=0).max())
-    # Scale first: squares of 1e-200 coordinates would vanish and call a good mesh flat.
-    scaled = (vertices - vertices[faces[0, 0]]) / (size or 1.0)
-    if not np.linalg.norm(face_normals(scaled, faces), axis=-1).max() > 1e-12:
+    if degenerate(vertices, faces).all():
         raise InputError(
             f"mesh '{name}' has no area: all {len(faces)} faces are points or lines",
             hint="check the export; a surface needs at least one real triangle",

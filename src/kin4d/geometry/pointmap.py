@@ -78,15 +78,12 @@ class PointmapVideo:
             with np.load(path, allow_pickle=False) as data:
                 arrays = {name: data[name] for name in ("rgb", "xyz", "mask")}
                 meta = json.loads(str(data["meta"]))
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            if meta["format"] != _FORMAT:
+                raise InputError(
+                    f"{path} has another format", value=meta["format"], allowed=_FORMAT
+                )
+            camera, fps = Camera.from_dict(meta["camera"]), float(meta["fps"])
+            names = tuple(meta["names"])
+        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise InputError(f"{path} is not a readable pointmap video: {error}") from error
-        if meta.get("format") != _FORMAT:
-            raise InputError(
-                f"{path} has another format", value=meta.get("format"), allowed=_FORMAT
-            )
-        return cls(
-            **arrays,
-            camera=Camera.from_dict(meta["camera"]),
-            fps=float(meta["fps"]),
-            names=tuple(meta["names"]),
-        )
+        return cls(**arrays, camera=camera, fps=fps, names=names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -52,11 +53,9 @@ def sphere(
 
 def hex_color(color: str) -> tuple[float, float, float, float]:
     """``"#rrggbb"`` (sRGB) to linear RGBA factors, as glTF wants them."""
-    try:
-        srgb = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    except ValueError as error:
-        raise InputError("not a colour", value=color, allowed="#rrggbb") from error
-    return linear_color(srgb)
+    if not re.fullmatch("#[0-9a-fA-F]{6}", color):
+        raise InputError("not a colour", value=color, allowed="#rrggbb")
+    return linear_color([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
 
 
 def linear_color(rgba: Sequence[float] | np.ndarray) -> tuple[float, float, float, float]:

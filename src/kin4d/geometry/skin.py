@@ -32,7 +32,7 @@ class Skin:
                 "skin joints and weights must both be [V, K] with K from 1 to 4",
                 value=(joints.shape, weights.shape),
             )
-        if joints.min() < 0 or joints.max() >= len(self.names):
+        if joints.size and (joints.min() < 0 or joints.max() >= len(self.names)):
             raise InputError(
                 "skin names a joint that does not exist",
                 value=int(joints.max()),

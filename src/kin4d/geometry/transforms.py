@@ -1,4 +1,4 @@
-"""Rotations and rigid transforms in torch: batched over leading dims, differentiable, exact at zero.
+"""Rotations and rigid transforms in torch: batched, differentiable, exact at zero.
 
 Rotation matrices are [..., 3, 3], rigid transforms [..., 4, 4], quaternions [..., 4] in w, x, y, z
 order, rotation vectors [..., 3] in radians (axis times angle).
@@ -88,8 +88,10 @@ def quaternion_to_rotvec(quaternion: Tensor) -> Tensor:
     squared = vector.square().sum(-1)
     small = squared < _tiny(squared)
     norm = torch.where(small, torch.ones_like(squared), squared).sqrt()
-    # atan2(s, w) / s -> 1/w - s^2 / (3 w^3) as s -> 0.
-    series = 1 / torch.where(small, w, torch.ones_like(w)) * (1 - squared / 3)
+    # atan2(s, w) / s = (1 - t/3 + t^2/5 - t^3/7 ...) / w with t = (s/w)^2, small where used.
+    cosine = torch.where(small, w, torch.ones_like(w))
+    t = torch.where(small, squared, torch.zeros_like(squared)) / cosine.square()
+    series = (1 - t / 3 + t.square() / 5 - t**3 / 7) / cosine
     factor = torch.where(small, series, torch.atan2(norm, w) / norm)
     return 2 * factor[..., None] * vector
 
