@@ -9,14 +9,17 @@ from kin4d.geometry.camera import Camera
 _DIRECTIONS, _ROLLS = 48, 8
 
 
-def starting_poses(camera: Camera, points: np.ndarray, pixels: np.ndarray) -> np.ndarray:
-    """[S, 4, 4] camera poses with all points in front, S up to a few hundred.
+def starting_poses(
+    camera: Camera, points: np.ndarray, pixels: np.ndarray, *, huber: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """[S, 4, 4] camera poses with all points in front, and Huber's loss [S] of their pixels.
 
     Rotations are spread over all view directions and rolls; for each, the translation that best
     brings points [N, 3] (m) to pixels [N, 2] is a linear problem.
     """
     rotation = _rotations()
-    rays = (pixels - camera.K[:2, 2]) / np.diag(camera.K)[:2]
+    focal = np.diag(camera.K)[:2]
+    rays = (pixels - camera.K[:2, 2]) / focal
     # A turned point (x, y, z) is seen along the ray (a, b, 1) if x + tx = a (z + tz) and
     # y + ty = b (z + tz).
     left = np.zeros((len(points), 2, 3))
@@ -25,11 +28,15 @@ def starting_poses(camera: Camera, points: np.ndarray, pixels: np.ndarray) -> np
     turned = np.einsum("sij,nj->sni", rotation, points)
     right = rays * turned[..., 2:] - turned[..., :2]
     shift = right.reshape(len(rotation), -1) @ np.linalg.pinv(left.reshape(-1, 3)).T
-    front = ((turned[..., 2] + shift[:, 2:]) > 1e-6).all(1)
+    local = turned + shift[:, None]
+    front = (local[..., 2] > 1e-6).all(1)
+    rotation, shift, local = rotation[front], shift[front], local[front]
     pose = np.tile(np.eye(4), (len(rotation), 1, 1))
     pose[:, :3, :3] = rotation.transpose(0, 2, 1)
     pose[:, :3, 3] = -np.einsum("sji,sj->si", rotation, shift)
-    return pose[front]
+    miss = np.abs((local[..., :2] / local[..., 2:] - rays) * focal)
+    loss = np.where(miss <= huber, miss**2 / 2, huber * (miss - huber / 2)).sum((1, 2))
+    return pose, loss
 
 
 def _rotations() -> np.ndarray:

@@ -18,7 +18,6 @@ from kin4d.geometry.camera import Camera
 from kin4d.geometry.camera_starts import starting_poses
 from kin4d.geometry.camera_step import (
     Evaluate,
-    huber_loss,
     huber_weight,
     project_with_jacobian,
     robust_fit,
@@ -186,10 +185,11 @@ def _doubts(
             f"is allowed), worst of all number {worst} from 0, by {fit.distances[worst]:.1f} px",
             "check that match, and that frames and joint states belong together",
         )
-    # Rivals are compared with room for click errors of a pixel.
-    enough = max(2 * found[0][1], found[0][1] + len(points) / 2)
+    # As well: within three standard deviations, if clicks err like the residuals and by >= 1 px.
+    best, spare = found[0][1], 2 * len(points) - (7 if free_focal else 6)
+    enough = best + 4.5 * max(1.0, 2 * best / spare)
     if any(loss < enough and _differ(camera, rival, points) for rival, loss in found[1:]):
-        yield "clearly different cameras explain the matches equally well", "add matches"
+        yield "clearly different cameras explain the matches as well", "add matches"
     distance = np.linalg.norm(points - camera.pose[:3, 3], axis=1).mean()
     for what, unit, std, allowed in (
         ("camera's position", "m", np.linalg.norm(fit.position_std), _MAX_POSITION * distance),
@@ -224,19 +224,18 @@ def _local_minima(
 ) -> list[tuple[Camera, float]]:
     """Cameras no small change improves, with their losses, best first; lens from `camera`."""
     evaluate = _evaluator(points, pixels)
-    factors = np.array(_FOCALS) if free_focal else np.ones(1)
-    starts = []
-    for factor in factors:
+    starts: list[tuple[float, Camera]] = []
+    for factor in _FOCALS if free_focal else (1.0,):
         K = camera.K.copy()
         K[[0, 1], [0, 1]] *= factor
         lens = replace(camera, K=K)
-        for pose in starting_poses(lens, points, pixels):
-            start = replace(lens, pose=pose)
-            starts.append((huber_loss(evaluate(start)[0], HUBER), len(starts), start))
+        poses, losses = starting_poses(lens, points, pixels, huber=HUBER)
+        best = np.argsort(losses)[:_POLISHED]
+        starts += [(float(losses[i]), replace(lens, pose=poses[i])) for i in best]
+    starts.sort(key=lambda start: start[0])
     polished = [
         robust_fit(start, evaluate, huber=HUBER, free_focal=free_focal)
-        for loss, _, start in sorted(starts)[:_POLISHED]
-        if np.isfinite(loss)
+        for _, start in starts[:_POLISHED]
     ]
     return sorted(polished, key=lambda found: found[1])
 

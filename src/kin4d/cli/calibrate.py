@@ -1,0 +1,130 @@
+"""`kin4d calibrate`: the camera that filmed a robot, from its joint states and the video."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import tyro
+
+from kin4d.cli.output import say, warn
+from kin4d.errors import InputError
+
+if TYPE_CHECKING:
+    from kin4d.motion.actions import Actions
+
+
+def calibrate(
+    robot: Annotated[str, tyro.conf.Positional],
+    *,
+    video: Path,
+    actions: Path,
+    matches: Path,
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
+    focal: float | None = None,
+    refine: bool = True,
+    without: str | None = None,
+    overlay: Path | None = None,
+    search_root: tuple[Path, ...] = (),
+    json: bool = False,
+) -> None:
+    """Estimate the fixed camera of a video of a robot, and refuse when it is not determined.
+
+    Args:
+        robot: A name (see: kin4d robot --list) or the path of a URDF or MJCF file.
+        video: The film, from a camera that does not move.
+        actions: The robot's measured joints: npz, npy, csv or parquet, or a DROID annotation.
+        matches: Clicked points as JSON: {"size": [w, h], "matches": [{"frame": 0, "pixel": [u, v],
+            "link": "panda_link4", "point": [x, y, z]}, ...]}; pixels count from 0, points are in
+            the link's frame in metres. "aspect" gives fy / fx where pixels are not square.
+        output: The camera is written here as JSON.
+        focal: Focal length in pixels; estimated if left out.
+        refine: Improve the camera on the robot's outline over the clip.
+        without: Take this link off, with all that stands on it, because the real robot has
+            something else there.
+        overlay: Write a picture of the robot drawn over six frames here.
+        search_root: Folders in which package:// meshes are looked for.
+        json: Print JSON for machines.
+    """
+    from kin4d.bodies.mount import prune
+    from kin4d.bodies.robot_names import load_robot
+    from kin4d.export.video import read_video
+    from kin4d.motion.control import to_coordinates
+    from kin4d.render.calibrate import calibrate as fit_camera
+    from kin4d.render.calibrate import refine_camera
+    from kin4d.render.matches import read_matches
+    from kin4d.render.overlay import overlay_sheet
+    from kin4d.render.silhouette import SilhouetteVideo
+
+    body = load_robot(robot, search_roots=search_root)
+    clicks = read_matches(matches)
+    frames, rate = read_video(video)
+    if frames.shape[1:3] != (clicks.height, clicks.width):
+        raise InputError(
+            f"{matches} is for pictures of another size",
+            value=(clicks.width, clicks.height),
+            allowed=f"{frames.shape[2]} x {frames.shape[1]} pixels, as {video}",
+        )
+    states = _states(actions)
+    if without is not None:
+        body, states = prune(body, without), replace(states, gripper=None)
+    q = to_coordinates(states, body)[0].numpy()[_rows(len(frames), rate, states)]
+    fit = fit_camera(body, q, clicks, focal=focal)
+    camera, data, lines = fit.camera, fit.to_dict(), []
+    lines.append(f"{len(clicks.matches)} matches, {fit.rms:.2f} px root mean square")
+    if refine:
+        refined = refine_camera(body, q, frames, camera, matches=clicks, free_focal=focal is None)
+        camera, before, after = refined.camera, refined.before, refined.after
+        data["refinement"] = refined.to_dict()
+        lines.append(
+            f"on {len(refined.held_out)} other frames: outline to edges {before.edge_px:.2f} -> "
+            f"{after.edge_px:.2f} px, motion overlap {before.motion_iou:.3f} -> "
+            f"{after.motion_iou:.3f}, matches {before.click_px:.2f} -> {after.click_px:.2f} px"
+        )
+        if not refined.accepted:
+            warn("refining on the outline did not help on other frames; the first camera is kept")
+    camera.save(output)
+    place = camera.pose[:3, 3].tolist()
+    data |= {"focal_px": float(camera.K[0, 0]), "position_m": place, "written": str(output)}
+    lines.append(
+        f"focal length {camera.K[0, 0]:.1f} px, camera at "
+        f"({', '.join(f'{value:.3f}' for value in place)}) m, written to {output}"
+    )
+    if overlay is not None:
+        _write_overlay(overlay, overlay_sheet(SilhouetteVideo(body, q, frames), camera))
+        data["overlay"] = str(overlay)
+        lines.append(f"drawn over the video in {overlay}")
+    say("\n".join(lines), data, as_json=json)
+
+
+def _states(path: Path) -> Actions:
+    from kin4d.data.actions import read_actions
+    from kin4d.data.recordings import read_droid
+
+    if path.suffix.lower() == ".json":
+        return read_droid(path).motions["state_joint"]
+    return read_actions(path)
+
+
+def _rows(frames: int, rate: float, states: Actions) -> np.ndarray:
+    """[frames] which state each video frame shows; both start at the same time."""
+    rows = np.rint(np.arange(frames) * states.fps / rate).astype(int)
+    # A frame or two of slack: recorders do not stop everything at the same instant.
+    if rows[-1] > len(states) - 1 + 2 * states.fps / rate:
+        raise InputError(
+            "the video is longer than the joint states",
+            value=f"{frames / rate:.2f} s of video, {len(states) / states.fps:.2f} s of states",
+            hint="check that they belong together, and their frame rates",
+        )
+    return rows.clip(max=len(states) - 1)
+
+
+def _write_overlay(path: Path, picture: np.ndarray) -> None:
+    from PIL import Image
+
+    from kin4d.files import atomic_path
+
+    with atomic_path(path) as temporary:
+        Image.fromarray(picture).save(temporary)
