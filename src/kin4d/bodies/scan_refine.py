@@ -1,0 +1,168 @@
+"""The last millimetres of a scan's registration, and how sure of it one may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.spatial import KDTree
+from torch import Tensor
+
+from kin4d.bodies.linked import LinkedBody
+from kin4d.bodies.scan_fit import Guess, place, plane_rows, solve_step, stepped
+from kin4d.bodies.scan_surface import Samples, finite_limits
+
+FINALISTS = 5
+SHOWS = 0.1  # Share of a motion that must show as distance from the scan, or it is undetermined.
+RIVAL = 2.0  # Squared distances this many times those of the best fit rule another one out.
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A refined guess.
+
+    Attributes:
+        guess: One guess, float64.
+        cost: Mean squared distance in both directions, in tolerances, each at most one.
+        residual: Root mean square distance (m) of the scan's samples that fit.
+        coverage: Share of the scan's samples that fit.
+        information: [7 + k, 7 + k] what the matches say about (log scale, shift, turn, q).
+    """
+
+    guess: Guess
+    cost: float
+    residual: float
+    coverage: float
+    information: Tensor
+
+
+class Refiner:
+    """Iterated closest points, both ways, on one scan and one body. Lengths in metres."""
+
+    def __init__(
+        self, body: LinkedBody, links: Samples, scan: Samples, *, rng: np.random.Generator
+    ) -> None:
+        self.body = body
+        self.reach = 0.03 * float(np.sqrt(links.area.sum()))
+        few = links[np.sort(rng.permutation(len(links.link))[:6000])]
+        self._link = torch.from_numpy(few.link)
+        self._points, self._normals = torch.from_numpy(few.points), torch.from_numpy(few.normals)
+        self._shown = torch.from_numpy(few.area / few.area.max())
+        self._tree = KDTree(scan.points)
+        self._scan_points = torch.from_numpy(scan.points)
+        self._scan_normals = torch.from_numpy(scan.normals)
+        self._asked = torch.from_numpy(rng.permutation(len(scan.link))[:4000])
+
+    def refine(self, guesses: Guess) -> list[Fit]:
+        """The first few guesses, refined."""
+        return [self._fit(guesses[i].exact()) for i in torch.arange(len(guesses))[:FINALISTS, None]]
+
+    def undetermined(self, fit: Fit) -> tuple[str, ...]:
+        """Coordinates that can change, with whatever else has to, and hardly leave the scan."""
+        ridge = 1e-9 * fit.information.diagonal().mean() * torch.eye(len(fit.information))
+        spread = torch.linalg.inv(fit.information + ridge)
+        before, home = self._gaps(fit.guess), self._placed(fit.guess)[0]
+        loose = []
+        for c, name in enumerate(self.body.coordinates):
+            way = spread[7 + c] / spread[7 + c, 7 + c]
+            nudged = stepped(fit.guess, 1e-4 * way[None])
+            pace = 1e4 * (self._placed(nudged)[0] - home).norm(dim=-1).max().clamp_min(1e-12)
+            moved = stepped(fit.guess, (self.reach / pace).clamp_max(0.35) * way[None])
+            shift = (self._placed(moved)[0] - home).norm(dim=-1)
+            far = shift >= 0.3 * shift.max()
+            seen = (self._gaps(moved).square() - before.square())[far].mean().clamp_min(0)
+            if seen.sqrt() <= SHOWS * shift[far].square().mean().sqrt():
+                loose.append(name)
+        return tuple(loose)
+
+    def ambiguous(self, best: Fit, fits: list[Fit]) -> tuple[str, ...]:
+        """Coordinates another fit has quite different, though what it moves lies as well."""
+        low, high = torch.from_numpy(finite_limits(self.body)).unbind(-1)
+        home, gaps = self._placed(best.guess)[0], self._gaps(best.guess).square()
+        doubtful = torch.zeros(len(low), dtype=torch.bool)
+        for fit in fits:
+            moved = (self._placed(fit.guess)[0] - home).norm(dim=-1) > self.reach
+            rivals = self._gaps(fit.guess).square()[moved].sum() < RIVAL * gaps[moved].sum()
+            if moved.any() and rivals and fit.coverage > 0.97 * best.coverage:
+                doubtful |= (fit.guess.q[0] - best.guess.q[0]).abs() > 0.1 * (high - low)
+        names = zip(self.body.coordinates, doubtful.tolist(), strict=True)
+        return tuple(name for name, doubt in names if doubt)
+
+    def _placed(self, guess: Guess) -> tuple[Tensor, Tensor]:
+        transforms = guess.link_transforms(self.body)[0]
+        return place(transforms, self._link, self._points, self._normals)
+
+    def _gaps(self, guess: Guess) -> Tensor:
+        """[N] distance (m) of the body's samples from the scan's surface, at most the reach."""
+        placed, _ = self._placed(guess)
+        near, found = _nearest(self._tree, placed, 2 * self.reach)
+        gap = (self._scan_normals[near] * (placed - self._scan_points[near])).sum(-1).abs()
+        return torch.where(found, gap.clamp_max(self.reach), self.reach)
+
+    def _fit(self, guess: Guess, *, rounds: int = 30) -> Fit:
+        active = torch.ones(len(self.body.coordinates), dtype=torch.bool)
+        reach = self.reach
+        for _ in range(rounds):
+            rows, gap, fits, _ = self._matches(guess, reach)
+            weight = fits * (1 - (gap / reach).clamp(-1, 1).square()).square()
+            step = solve_step(
+                rows[None],
+                gap[None],
+                weight[None],
+                guess,
+                active=active,
+                deviation=0.01 * self.reach,
+            )
+            guess = stepped(guess, step).within_limits(self.body)
+            spread = 1.5 * gap[fits > 0].abs().median() if (fits > 0).any() else self.reach
+            settled = step.abs().max() < 3e-5
+            reach = float(torch.as_tensor(4 * spread).clamp(0.1 * self.reach, self.reach))
+            if settled:
+                break
+        tolerance = self.reach / 3
+        rows, gap, fits, asked = self._matches(guess, self.reach)
+        off = torch.where(fits > 0, (gap / tolerance).abs().clamp_max(1), 1.0).square()
+        on_scan = asked & (off < 1)
+        weighted = fits * (off < 1)
+        return Fit(
+            guess=guess,
+            cost=float(off[asked].mean() + (off * fits.where(fits > 0, 1))[~asked].mean()),
+            residual=float(gap[on_scan].square().mean().sqrt()) if on_scan.any() else float("inf"),
+            coverage=float(on_scan.sum() / asked.sum()),
+            information=(weighted[:, None] * rows).mT @ rows,
+        )
+
+    def _matches(self, guess: Guess, reach: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Pairs of near samples, found from the scan and from the body.
+
+        Returns:
+            rows: [M, 7 + k] derivatives of `gap`.
+            gap: [M] m, along the body's normal.
+            weight: [M], zero for pairs that are too far apart or face different ways.
+            asked: [M] bool, whether the pair was found from the scan.
+        """
+        placed, normals = self._placed(guess)
+        near_body, by_scan = _nearest(KDTree(placed.numpy()), self._scan_points[self._asked], reach)
+        near_scan, by_body = _nearest(self._tree, placed, reach)
+        ours = torch.cat([near_body, torch.arange(len(placed))])
+        theirs = torch.cat([self._asked, near_scan])
+        found = torch.cat([by_scan, by_body])
+        asked = torch.arange(len(ours)) < len(self._asked)
+        order = ours.argsort()
+        ours, theirs, asked, found = ours[order], theirs[order], asked[order], found[order]
+        normal = normals[ours]
+        away = placed[ours] - self._scan_points[theirs]
+        rows = plane_rows(
+            self.body, guess, self._link[ours], self._points[ours], placed[None, ours], normal[None]
+        )[0]
+        fits = found & ((normal * self._scan_normals[theirs]).sum(-1) > 0.3)
+        weight = torch.where(asked, 1.0, self._shown[ours]) * fits
+        return rows, (normal * away).sum(-1), weight, asked
+
+
+def _nearest(tree: KDTree, points: Tensor, bound: float) -> tuple[Tensor, Tensor]:
+    """Indices [N] into the tree and whether [N] anything is within `bound`; index 0 if not."""
+    distance, index = tree.query(points.numpy(), distance_upper_bound=bound)
+    found = torch.from_numpy(np.isfinite(distance))
+    return torch.from_numpy(np.asarray(index)) * found, found
