@@ -2,8 +2,8 @@
 
 Every moving joint gets a frame whose z axis is the joint's axis, so that a joint only turns two
 columns of it (revolute) or adds to one (prismatic). Constant parts, fixed joints included, are
-multiplied out beforehand, and joints equally deep in the tree move together. Inside, poses are
-transposed (columns first) and configurations are the last, fastest dim: [..., 4, 4, B].
+multiplied out beforehand, and joints equally deep in the tree move together. Inside,
+configurations are the last, fastest dim, and frames are the upper rows of poses: [3, 4, B].
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class _Level(NamedTuple):
     rows: slice  # of the moving joints
     revolute: int
     parents: list[int]  # frames of the level above; empty at the root
-    steps: Tensor  # [n, 4, 4] constant transforms from those frames to the joints, transposed
+    steps: Tensor  # [n, 1, 4, 4] constant transforms from those frames to the joints, transposed
 
 
 class _Constants(NamedTuple):
@@ -36,8 +36,9 @@ class _Constants(NamedTuple):
     coefficients: Tensor  # [n, M, 1]
     slopes: Tensor  # [n - 1, M, 1]
     levels: list[_Level]
-    still: Tensor  # [S, 4, 4, 1] transposed poses of links that never move
-    derived: Tensor  # [D, 4, 4] transposed constant transforms of links that are not joint frames
+    still: Tensor  # [S, 3, 4, 1] frames of links that never move
+    derived: Tensor  # [D, 1, 4, 4] transposed constant transforms of links that are no joint frames
+    bottom: Tensor  # [1, 4, 1] the last row of every pose
     moves: Tensor  # [L * k, M] whether a joint moves a link, for the coordinate that drives it
     sliding: Tensor  # [M, 1, 1] 1 where a joint is prismatic
 
@@ -78,7 +79,7 @@ class Kinematics:
                     slice(first, first + len(here)),
                     sum(joints[joint].kind == "revolute" for joint in here),
                     stands_on,
-                    torch.from_numpy(np.stack([step[joint][1].T for joint in here])),
+                    torch.from_numpy(np.stack([step[joint][1].T for joint in here])[:, None]),
                 )
             )
         # Each link is a still pose, a joint's frame as it is, or a constant step from one.
@@ -87,7 +88,7 @@ class Kinematics:
         for link, frame in enumerate(link_frame):
             if frame < 0:
                 self._pick.append(("still", len(still)))
-                still.append(offset[link].T)
+                still.append(offset[link][:3])
             elif np.array_equal(offset[link], np.eye(4)):
                 self._pick.append(("frame", position[frame]))
             else:
@@ -109,8 +110,9 @@ class Kinematics:
             coefficients=torch.from_numpy(drive.coefficients[rows].T[..., None].copy()),
             slopes=torch.from_numpy(drive.slopes[rows].T[..., None].copy()),
             levels=levels,
-            still=torch.from_numpy(np.array(still).reshape(-1, 4, 4, 1)),
-            derived=torch.from_numpy(np.array(derived).reshape(-1, 4, 4)),
+            still=torch.from_numpy(np.array(still).reshape(-1, 3, 4, 1)),
+            derived=torch.from_numpy(np.array(derived).reshape(-1, 1, 4, 4)),
+            bottom=torch.tensor([0.0, 0.0, 0.0, 1.0], dtype=torch.float64)[None, :, None],
             moves=torch.from_numpy(moves.reshape(len(parents) * width, len(moving))),
             sliding=torch.tensor(
                 [[[float(joints[j].kind == "prismatic")]] for j in moving]
@@ -129,7 +131,7 @@ class Kinematics:
         """[..., L, 4, 4] world poses of the links at q [..., k]."""
         constants = self._of(q)
         poses = self._poses(self._frames(_flat(q), constants), constants, q.shape[:-1].numel())
-        return poses.permute(3, 0, 2, 1).reshape(*q.shape[:-1], self._links, 4, 4)
+        return poses.permute(3, 0, 1, 2).reshape(*q.shape[:-1], self._links, 4, 4)
 
     def twists(self, q: Tensor) -> Tensor:
         """[..., L, 6, k]: each link's velocity per unit of each coordinate, in world axes.
@@ -145,12 +147,12 @@ class Kinematics:
         """[..., L, 4, 4, k]: d poses / dq."""
         flat, constants = _flat(q), self._of(q)
         frames = self._frames(flat, constants)
-        poses = self._poses(frames, constants, flat.shape[1])[:, None, :, :3]
-        twists = self._twists(frames, flat, constants)[:, :, None]
-        moved = torch.linalg.cross(twists[:, :, :, 3:].expand(-1, -1, 4, -1, -1), poses, dim=3)
-        shifted = torch.cat([moved[:, :, :3], moved[:, :, 3:] + twists[:, :, :, :3]], 2)
-        full = torch.cat([shifted, torch.zeros_like(shifted[:, :, :, :1])], 3)
-        return full.permute(4, 0, 3, 2, 1).reshape(*q.shape[:-1], self._links, 4, 4, self._width)
+        poses = self._poses(frames, constants, flat.shape[1])[:, None, :3]
+        velocity, turning = self._twists(frames, flat, constants)[:, :, :, None].split(3, 2)
+        moved = torch.linalg.cross(turning.expand(-1, -1, -1, 4, -1), poses, dim=2)
+        moved = torch.cat([moved[:, :, :, :3], moved[:, :, :, 3:] + velocity], 3)
+        full = torch.cat([moved, torch.zeros_like(moved[:, :, :1])], 2)
+        return full.permute(4, 0, 2, 3, 1).reshape(*q.shape[:-1], self._links, 4, 4, self._width)
 
     def _of(self, q: Tensor) -> _Constants:
         """The constants in q's dtype and on its device."""
@@ -170,7 +172,7 @@ class Kinematics:
         return _chebyshev(constants.coefficients, s)
 
     def _frames(self, flat: Tensor, constants: _Constants) -> list[Tensor]:
-        """M transposed joint frames [4, 4, B] at flat q [k, B]."""
+        """M joint frames [3, 4, B] at flat q [k, B]."""
         values = self._values(flat, constants)
         sine, cosine = values.sin()[:, None, None], values.cos()[:, None, None]
         values = values[:, None, None]
@@ -181,41 +183,42 @@ class Kinematics:
                 # A chain stands on the level above as it is; branches pick their frames from it.
                 if parents != list(range(len(above))):
                     above = torch.stack([above[i] for i in parents])
-                start = (steps @ above.flatten(2)).unflatten(2, (4, -1))
+                start = steps @ above
             else:
-                start = steps[..., None].expand(-1, -1, -1, flat.shape[1])
+                start = steps.mT[:, 0, :3, :, None].expand(-1, -1, -1, flat.shape[1])
             moved = []
             if revolute:
                 turning, c, s = start[:revolute], cosine[rows][:revolute], sine[rows][:revolute]
-                x, y = turning[:, 0:1], turning[:, 1:2]
+                x, y, rest = turning.split([1, 1, 2], 2)
                 x, y = torch.addcmul(x * c, y, s), torch.addcmul(y * c, x, s, value=-1)
-                moved.append(torch.cat([x, y, turning[:, 2:]], 1))
+                moved.append(torch.cat([x, y, rest], 2))
             if revolute < len(start):
                 sliding, along = start[revolute:], values[rows][revolute:]
-                origin = torch.addcmul(sliding[:, 3:], along, sliding[:, 2:3])
-                moved.append(torch.cat([sliding[:, :3], origin], 1))
+                origin = torch.addcmul(sliding[:, :, 3:], along, sliding[:, :, 2:3])
+                moved.append(torch.cat([sliding[:, :, :3], origin], 2))
             above = moved[0] if len(moved) == 1 else torch.cat(moved)
             frames += above.unbind()
         return frames
 
     def _poses(self, frames: list[Tensor], constants: _Constants, count: int) -> Tensor:
-        """[L, 4, 4, B] transposed link poses."""
+        """[L, 4, 4, B] link poses."""
         sources = {
             "still": constants.still.expand(-1, -1, -1, count).unbind(),
             "frame": frames,
             "derived": (),
         }
         if self._derived_from:
-            origins = torch.stack([frames[i] for i in self._derived_from]).flatten(2)
-            sources["derived"] = (constants.derived @ origins).unflatten(2, (4, -1)).unbind()
-        return torch.stack([sources[kind][i] for kind, i in self._pick])
+            origins = torch.stack([frames[i] for i in self._derived_from])
+            sources["derived"] = (constants.derived @ origins).unbind()
+        bottom = constants.bottom.expand(-1, -1, count)
+        rows = [row for kind, i in self._pick for row in (sources[kind][i], bottom)]
+        return torch.cat(rows).unflatten(0, (-1, 4))
 
     def _twists(self, frames: list[Tensor], flat: Tensor, constants: _Constants) -> Tensor:
         """[L, k, 6, B]."""
         if not frames:
             return flat.new_zeros((self._links, self._width, 6, flat.shape[1]))
-        stacked = torch.stack([frame[2:, :3] for frame in frames])
-        axis, origin = stacked[:, 0], stacked[:, 1]
+        axis, origin = torch.stack([frame[:, 2:] for frame in frames]).unbind(2)
         s = torch.addcmul(constants.shift, constants.scale, flat[self._column])
         axis = axis * _chebyshev(constants.slopes, s)[:, None]
         slides = constants.sliding

@@ -166,24 +166,17 @@ class _Looks:
         geometry = visual.geometry
         if geometry is None:
             return None
-        if geometry.mesh is not None:
-            surface = self._file(geometry.mesh)
-        elif geometry.box is not None:
-            surface = box(tuple(geometry.box.size))
-        elif geometry.cylinder is not None:
-            surface = cylinder(geometry.cylinder.radius, geometry.cylinder.length)
-        else:
-            surface = sphere(geometry.sphere.radius)
+        surface = self._file(geometry.mesh) if geometry.mesh is not None else _primitive(geometry)
         if surface is None:
             return None
-        if visual.material is not None and (geometry.mesh is None or _is_plain(surface)):
+        if visual.material is not None and _is_plain(surface):
             surface = replace(surface, materials=(self._material(visual.material),))
         return surface if visual.origin is None else surface.transformed(visual.origin)
 
     def _file(self, source: Any) -> Mesh | None:
         if source.filename and source.filename.startswith(_CAPSULE):
             radius, length = map(float, source.filename.removeprefix(_CAPSULE).split())
-            return capsule(radius, length)
+            return replace(capsule(radius, length), materials=(Material(),))
         path = self._find(source.filename or "", "mesh")
         if path is None:
             return None
@@ -227,6 +220,16 @@ class _Looks:
                 textures["base_color"] = Image.open(path)
                 color = (1.0, 1.0, 1.0, 1.0) if source.color is None else color
         return Material(name=source.name or "material", base_color=color, textures=textures)
+
+
+def _primitive(geometry: Any) -> Mesh:
+    if geometry.box is not None:
+        shape = box(tuple(geometry.box.size))
+    elif geometry.cylinder is not None:
+        shape = cylinder(geometry.cylinder.radius, geometry.cylinder.length)
+    else:
+        shape = sphere(geometry.sphere.radius)
+    return replace(shape, materials=(Material(),))
 
 
 def _is_plain(mesh: Mesh) -> bool:
