@@ -1,0 +1,172 @@
+"""The command line: results for people and machines, messages instead of tracebacks."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kin4d.cli import VERBS, main
+from kin4d.errors import InputError
+from kin4d.geometry.clip import Clip
+from kin4d.geometry.mesh_io import save_mesh
+from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.geometry.primitives import box
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of ``kin4d ARGUMENTS``."""
+    try:
+        code = main([str(argument) for argument in arguments])
+    except SystemExit as stop:  # the parser's own way out
+        code = int(stop.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.fixture
+def mesh_file(tmp_path: Path) -> Path:
+    path = tmp_path / "box.obj"
+    save_mesh(box((0.1, 0.2, 0.3)), path)
+    return path
+
+
+def test_help_lists_every_verb(capsys) -> None:
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    assert [verb for verb in VERBS if verb not in out] == []
+
+
+def test_inspect_json(capsys, mesh_file: Path) -> None:
+    code, out, _ = run(capsys, "inspect", mesh_file, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["faces"] == 12
+    assert found["verdict"] == "good"
+
+
+def test_inspect_repair_says_what_it_did(capsys, tmp_path: Path) -> None:
+    broken, mended = tmp_path / "broken.obj", tmp_path / "mended.obj"
+    broken.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv nan 0 0\nf 1 2 3\nf 1 2 4\nf 1 1 2\n")
+    code, out, err = run(capsys, "inspect", broken, "--repair", mended)
+    assert code == 0, err
+    assert "NaN" in out
+    assert run(capsys, "inspect", mended, "--json")[0] == 0
+
+
+@pytest.mark.parametrize("suffix", [".glb", ".npz", ".gif", ".pc2", ""])
+def test_animate_writes_what_the_suffix_says(capsys, tmp_path: Path, suffix: str) -> None:
+    target = tmp_path / f"door{suffix}"
+    code, out, err = run(capsys, "animate", "hinge", "-o", target, "--frames", "4", "--json")
+    assert code == 0, err
+    assert json.loads(out)["frames"] == 4
+    assert target.exists()
+
+
+def test_export_converts_a_saved_clip(capsys, tmp_path: Path, mesh_file: Path) -> None:
+    run(capsys, "animate", "slider_chain", "-o", tmp_path / "clip.npz", "--frames", "3")
+    assert len(Clip.load(tmp_path / "clip.npz")) == 9
+    for source in (tmp_path / "clip.npz", mesh_file):
+        code, _, err = run(capsys, "export", source, "-o", tmp_path / "out.glb")
+        assert code == 0, err
+        assert (tmp_path / "out.glb").read_bytes()[:4] == b"glTF"
+
+
+def test_robot_from_actions_to_pointmaps(capsys, tmp_path: Path) -> None:
+    inspected = json.loads(run(capsys, "robot", "sketch", "--inspect", "--json")[1])
+    actions = tmp_path / "actions.csv"
+    first = inspected["coordinates"][0]["name"]
+    actions.write_text(f"time,{first}\n0,0\n0.1,0.2\n0.2,0.4\n")
+    code, out, err = run(
+        capsys, "robot", "sketch", "--actions", actions, "-o", tmp_path / "out",
+        "--frames", "5", "--size", "96", "64", "--robo4d", "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    assert json.loads(out)["visible"] > 0.01
+    video = PointmapVideo.load(tmp_path / "out" / "pointmap.npz")
+    assert len(video) == 5
+    assert np.isfinite(video.xyz[video.mask > 0]).all()
+    joints = np.load(tmp_path / "out" / "joints.npz")
+    np.testing.assert_allclose(joints["joint"][-1, 0], 0.4, atol=1e-9)
+    assert (tmp_path / "out" / "robo4d" / "videos" / "0.mp4").exists()
+
+
+def test_robot_out_of_view_is_said(capsys, tmp_path: Path) -> None:
+    from kin4d.geometry.camera import Camera
+
+    actions, camera = tmp_path / "actions.npz", tmp_path / "camera.json"
+    np.savez(actions, joint=np.zeros((2, 6)), fps=10.0)
+    Camera.look_at((0, -3, 1), (0, -9, 1), width=48, height=32).save(camera)
+    code, out, err = run(
+        capsys, "robot", "sketch", "--actions", actions, "--camera", camera,
+        "-o", tmp_path / "out", "--frames", "2", "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    assert json.loads(out)["visible"] == 0
+    assert "never in view" in err
+
+
+def test_info_json(capsys) -> None:
+    code, out, _ = run(capsys, "info", "--json")
+    assert code == 0
+    assert set(json.loads(out)) == {"versions", "machine", "extras"}
+
+
+def test_bench_lists_names(capsys) -> None:
+    from kin4d.evaluate import BENCHMARKS
+
+    assert run(capsys, "bench", "--list")[1].split() == [*BENCHMARKS]
+
+
+BAD = {
+    "missing": (["inspect", "nowhere.obj"], "does not exist"),
+    "folder": (["inspect", "."], "is a folder"),
+    "suffix": (["export", "{mesh}", "-o", "x.fbx"], "Allowed"),
+    "bench": (["bench", "nothing"], "Allowed: export"),
+    "robot": (["robot", "no_such_robot", "--inspect"], "no robot called"),
+    "no actions": (["robot", "sketch"], "--actions FILE"),
+    "frames": (["animate", "hinge", "-o", "x.glb", "--frames", "1"], "frames >= 2"),
+    "clip": (["export", "{text}.npz", "-o", "x.glb"], "clip"),
+    "camera": (
+        ["robot", "sketch", "--actions", "{actions}", "--camera", "{mesh}", "-o", "x"],
+        "not valid JSON",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_a_message(capsys, tmp_path: Path, mesh_file: Path, name: str) -> None:
+    arguments, expected = BAD[name]
+    text, actions = tmp_path / "text", tmp_path / "actions.npz"
+    (tmp_path / "text.npz").write_text("not a clip")
+    np.savez(actions, joint=np.zeros((2, 6)), fps=10.0)
+    arguments = [part.format(mesh=mesh_file, text=text, actions=actions) for part in arguments]
+    code, _, err = run(capsys, *arguments)
+    assert code == 2
+    assert expected in err
+    assert "Traceback" not in err
+
+
+def test_debug_shows_the_traceback() -> None:
+    with pytest.raises(InputError):
+        main(["inspect", "nowhere.obj", "--debug"])
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not Path("/proc/version").exists(), reason="no /proc")
+def test_unwritable_output_is_a_message(capsys) -> None:
+    code, _, err = run(capsys, "animate", "hinge", "-o", "/proc/version/door.glb", "--frames", "2")
+    assert code == 2
+    assert "cannot write" in err
+
+
+def test_a_bug_is_named_as_one(capsys, monkeypatch) -> None:
+    import kin4d.cli.info as module
+
+    monkeypatch.setattr(module, "say", lambda *_, **__: 1 / 0)
+    code, _, err = run(capsys, "info")
+    assert code == 1
+    assert "bug in kin4d" in err
+    assert "--debug" in err
