@@ -73,7 +73,7 @@ def test_outlines_improve_a_camera(robot: RobotBody, motion: np.ndarray, film: n
     matches = clicks(robot, motion, noise=1.5)
     start = calibrate(robot, motion, matches).camera
     assert off(start, robot, motion) > 0.5
-    found = refine_camera(robot, motion, film, start, matches=matches)
+    found = refine_camera(robot, motion, film, start, matches=matches, use=6)
     assert found.accepted
     assert not set(found.frames) & set(found.held_out)
     assert found.after.edge_px < found.before.edge_px
@@ -85,7 +85,7 @@ def test_outlines_alone_improve_a_camera_that_is_a_little_off(
     robot: RobotBody, motion: np.ndarray, film: np.ndarray
 ) -> None:
     start = moved(TRUTH, np.array([0.01, -0.008, 0.02, 0.006, 0.012, -0.008, 0.0]))
-    found = refine_camera(robot, motion, film, start, free_focal=False)
+    found = refine_camera(robot, motion, film, start, free_focal=False, use=6)
     assert found.accepted
     assert found.camera.K[0, 0] == TRUTH.K[0, 0]
     assert off(found.camera, robot, motion) < 0.35 * off(start, robot, motion)
@@ -95,10 +95,10 @@ def test_a_camera_that_cannot_be_improved_is_left_alone(
     robot: RobotBody, motion: np.ndarray, film: np.ndarray
 ) -> None:
     noise = np.random.default_rng(0).integers(0, 255, film.shape).astype(np.uint8)
-    found = refine_camera(robot, motion, noise, TRUTH)
+    found = refine_camera(robot, motion, noise, TRUTH, use=4)
     assert not found.accepted
     assert found.camera is TRUTH
-    again = refine_camera(robot, motion, film, TRUTH)
+    again = refine_camera(robot, motion, film, TRUTH, use=4)
     assert off(again.camera, robot, motion) < 0.2
 
 
