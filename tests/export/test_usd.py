@@ -11,12 +11,13 @@ import pytest
 from PIL import Image
 
 from kin4d.errors import InputError, MissingExtraError, OutputError
-from kin4d.export import usd
+from kin4d.export import crate, usd
 from kin4d.export.usd import write_usd
 from kin4d.geometry.clip import Clip
+from kin4d.geometry.mesh import Mesh
 
 pytest.importorskip("pxr")
-from pxr import Usd, UsdGeom, UsdShade
+from pxr import Usd, UsdGeom, UsdShade, Vt
 
 
 def mesh_of(stage: Usd.Stage) -> UsdGeom.Mesh:
@@ -44,16 +45,73 @@ def test_every_frame_comes_back(door, tmp_path, suffix):
     assert stage.GetDefaultPrim()
 
 
-@pytest.mark.parametrize("suffix", [".usda", ".usdc"])
-@pytest.mark.parametrize("batch_frames", [1, 2, 3])
-def test_frames_survive_being_written_in_batches(
-    cloth, tmp_path, suffix, batch_frames, monkeypatch
-):
-    monkeypatch.setattr(usd, "_BATCH_BYTES", batch_frames * cloth.vertices[0].nbytes)
-    stage = Usd.Stage.Open(str(write_usd(cloth, tmp_path / f"a{suffix}")))
+def frames_of(stage: Usd.Stage) -> np.ndarray:
     points = mesh_of(stage).GetPointsAttr()
-    again = np.stack([np.array(points.Get(i)) for i in range(len(cloth))])
-    np.testing.assert_array_equal(again, cloth.vertices)
+    return np.stack([np.array(points.Get(i)) for i in points.GetTimeSamples()])
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 6])
+@pytest.mark.parametrize("frames", [2, 3, 300])
+def test_streamed_points_of_any_size(cloth, tmp_path, count, frames):
+    """Odd and even counts end at different places between the file's eight-byte steps."""
+    vertices = np.random.default_rng(count).normal(size=(frames, 3 * count, 3))
+    mesh = Mesh(vertices=vertices[0], faces=np.arange(3 * count).reshape(-1, 3))
+    clip = Clip(mesh=mesh, vertices=vertices, fps=24)
+    stage = Usd.Stage.Open(str(write_usd(clip, tmp_path / "a.usdc")))
+    np.testing.assert_array_equal(frames_of(stage), clip.vertices)
+
+
+def test_frames_that_do_not_differ(door, tmp_path):
+    """USD stores equal arrays once; ours are told apart by their frame."""
+    clip = replace(door, vertices=np.repeat(door.vertices[:1], len(door), 0), skin=None)
+    stage = Usd.Stage.Open(str(write_usd(clip, tmp_path / "a.usdc")))
+    np.testing.assert_array_equal(frames_of(stage), clip.vertices)
+
+
+def test_binary_files_can_be_edited_and_saved_in_place(cloth, tmp_path):
+    path = write_usd(cloth, tmp_path / "a.usdc")
+    stage = Usd.Stage.Open(str(path))
+    extra = np.ones((6, 3), np.float32)
+    mesh_of(stage).GetPointsAttr().Set(Vt.Vec3fArray.FromNumpy(extra), len(cloth))
+    stage.GetDefaultPrim().SetCustomDataByKey("note", "edited")
+    stage.Save()
+    del stage
+    again = Usd.Stage.Open(str(path))
+    assert again.GetDefaultPrim().GetCustomDataByKey("note") == "edited"
+    np.testing.assert_array_equal(frames_of(again), [*cloth.vertices, extra])
+
+
+def test_binary_and_text_say_the_same(cloth, tmp_path):
+    binary = Usd.Stage.Open(str(write_usd(cloth, tmp_path / "a.usdc")))
+    text = Usd.Stage.Open(str(write_usd(cloth, tmp_path / "a.usda")))
+    assert binary.ExportToString().splitlines()[4:] == text.ExportToString().splitlines()[4:]
+
+
+def test_an_unknown_layout_is_left_to_usd(cloth, tmp_path, monkeypatch):
+    def unknown(*arguments):
+        raise crate.UnknownCrateError("of a later age")
+
+    monkeypatch.setattr(crate, "_sections", unknown)
+    stage = Usd.Stage.Open(str(write_usd(cloth, tmp_path / "a.usdc")))
+    np.testing.assert_array_equal(frames_of(stage), cloth.vertices)
+
+
+def test_layouts_that_are_refused(cloth, tmp_path):
+    target = tmp_path / "b.usdc"
+    path = write_usd(cloth, tmp_path / "a.usdc")
+    with pytest.raises(crate.UnknownCrateError, match="nothing refers"):
+        crate.replace_stand_ins(path, target, cloth.vertices)
+    still = write_usd(
+        Clip(mesh=cloth.mesh, vertices=cloth.vertices[:1], fps=1), tmp_path / "c.usdc"
+    )
+    with pytest.raises(crate.UnknownCrateError, match="stand-in 0"):
+        crate.replace_stand_ins(still, target, cloth.vertices)
+    data = path.read_bytes()
+    for bad, match in ((b"#usda 1.0" * 9, "version"), (data + b"more", "table")):
+        path.write_bytes(bad)
+        with pytest.raises(crate.UnknownCrateError, match=match):
+            crate.replace_stand_ins(path, target, cloth.vertices)
+    assert not target.exists()
 
 
 def test_one_frame_has_no_time_samples(door, tmp_path):
@@ -149,13 +207,13 @@ def test_names_are_made_valid(cloth, tmp_path):
 def test_failure_leaves_old_file_and_textures(cloth, tmp_path, monkeypatch):
     path = write_usd(cloth, tmp_path / "a.usdc")
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
-    real = usd._write_points
+    real = usd.replace_stand_ins
 
     def fail_at_the_end(*arguments):
         real(*arguments)
         raise RuntimeError("power cut")
 
-    monkeypatch.setattr(usd, "_write_points", fail_at_the_end)
+    monkeypatch.setattr(usd, "replace_stand_ins", fail_at_the_end)
     with pytest.raises(RuntimeError):
         write_usd(replace(cloth, fps=99), path)
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before

@@ -34,7 +34,7 @@ def run(*, quick: bool, seed: int) -> Report:
     else the machine does.
     """
     rows, columns, frames = SHEET
-    repetitions = 3 if quick else 9
+    repetitions = 5 if quick else 15
     sheet = waving_sheet(rows=rows, columns=columns, frames=frames, seed=seed)
     strips = rigid_strips(sheet, count=8)
     writers: dict[str, tuple[Callable[[Path], object], str]] = {

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from kin4d.errors import InputError
+from kin4d.export.usd import USD_SUFFIXES, write_usd
+from kin4d.export.video import VIDEO_SUFFIXES
 from kin4d.geometry.clip import Clip
 
-CLIP_SUFFIXES = (".glb", ".usd", ".usda", ".usdc", ".usdz", ".pc2", ".npz")
-_VIDEO = (".mp4", ".gif")
+CLIP_SUFFIXES = (".glb", *USD_SUFFIXES, ".pc2", ".npz")
 
 
 def write_clip(clip: Clip, path: str | Path, **options: Any) -> Path:
@@ -26,8 +27,8 @@ def write_clip(clip: Clip, path: str | Path, **options: Any) -> Path:
     suffix = Path(path).suffix.lower()
     if suffix == ".glb":
         from kin4d.export.gltf import write_glb as write
-    elif suffix in (".usd", ".usda", ".usdc", ".usdz"):
-        from kin4d.export.usd import write_usd as write
+    elif suffix in USD_SUFFIXES:
+        write = write_usd
     elif suffix == ".pc2":
         from kin4d.export.pc2 import write_pc2 as write
     elif suffix == ".npz":
@@ -39,7 +40,9 @@ def write_clip(clip: Clip, path: str | Path, **options: Any) -> Path:
             f"no writer for {path}",
             value=suffix,
             allowed=", ".join(CLIP_SUFFIXES) + ", or a folder (no suffix) for OBJ or PLY frames",
-            hint="videos are rendered first: see `kin4d.render`" if suffix in _VIDEO else None,
+            hint="videos are rendered first: see `kin4d.render`"
+            if suffix in VIDEO_SUFFIXES
+            else None,
         )
     known = [name for name, p in signature(write).parameters.items() if p.kind is p.KEYWORD_ONLY]
     for name in options:

@@ -11,6 +11,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.export.glb import VERTEX_DATA, VERTEX_INDICES, GlbBuilder
 from kin4d.export.gltf_material import MaterialTable
+from kin4d.export.material_faces import faces_by_material
 from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.mesh import Mesh, vertex_normals
@@ -101,8 +102,8 @@ def _add_mesh(
     # 65535 itself is reserved in 16-bit indices.
     index_type = np.uint16 if len(mesh.vertices) < 65536 else np.uint32
     primitives = []
-    for material in np.unique(mesh.face_material).tolist():  # pyright: ignore[reportArgumentType, reportCallIssue]
-        corners = mesh.faces[mesh.face_material == material].ravel().astype(index_type)
+    for material, faces in faces_by_material(mesh).items():
+        corners = mesh.faces[faces].ravel().astype(index_type)
         primitive: dict[str, Any] = {
             "attributes": attributes,
             "indices": builder.array(corners, "SCALAR", target=VERTEX_INDICES),

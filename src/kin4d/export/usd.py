@@ -4,9 +4,7 @@
 # pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +13,7 @@ import numpy as np
 
 from kin4d.errors import InputError, OutputError
 from kin4d.export.bounds import column_bounds
+from kin4d.export.crate import UnknownCrateError, replace_stand_ins, stand_in
 from kin4d.export.textures import TextureFolder
 from kin4d.export.usd_material import bind_materials
 from kin4d.extras import require
@@ -22,9 +21,6 @@ from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
 
 USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
-
-# Frames packed at a time: few enough to stay in the processor's cache, enough to amortise a save.
-_BATCH_BYTES = 12_000_000
 
 
 def write_usd(clip: Clip, path: str | Path, *, up: Literal["y", "z"] = "y") -> Path:
@@ -58,7 +54,7 @@ def write_usd(clip: Clip, path: str | Path, *, up: Literal["y", "z"] = "y") -> P
             if packed:
                 _write_package(clip, temporary, textures, up)
             else:
-                _write_stage(clip, temporary, textures, up)
+                _write_file(clip, temporary, textures, up)
     except Tf.ErrorException as error:
         raise OutputError(f"USD could not write {path}: {error}") from error
     return path
@@ -69,13 +65,29 @@ def _write_package(clip: Clip, path: Path, textures: TextureFolder, up: str) -> 
     from pxr import UsdUtils
 
     stage = path.with_suffix(".usdc")
-    _write_stage(clip, stage, textures, up)
+    _write_file(clip, stage, textures, up)
     textures.write(path.parent / textures.name)
     if not UsdUtils.CreateNewUsdzPackage(str(stage), str(path)):
         raise OutputError(f"USD could not pack {path.name}")
 
 
-def _write_stage(clip: Clip, path: Path, textures: TextureFolder, up: str) -> None:
+def _write_file(clip: Clip, path: Path, textures: TextureFolder, up: str) -> None:
+    """The stage as one file; binary ones get their points streamed in afterwards."""
+    if path.suffix.lower() == ".usda" or len(clip) == 1:
+        _write_stage(clip, path, textures, up, samples=clip.vertices)
+        return
+    scaffold = path.with_name("scaffold.usdc")
+    _write_stage(clip, scaffold, textures, up, samples=map(stand_in, range(len(clip))))
+    try:
+        replace_stand_ins(scaffold, path, clip.vertices)
+    except UnknownCrateError:
+        # A later USD that lays out its files in another way: slower, and right.
+        _write_stage(clip, path, textures, up, samples=clip.vertices)
+
+
+def _write_stage(
+    clip: Clip, path: Path, textures: TextureFolder, up: str, *, samples: Iterable[np.ndarray]
+) -> None:
     from pxr import Usd, UsdGeom
 
     stage = Usd.Stage.CreateNew(str(path))
@@ -89,7 +101,7 @@ def _write_stage(clip: Clip, path: Path, textures: TextureFolder, up: str) -> No
     stage.SetDefaultPrim(root.GetPrim())
     mesh = _define_mesh(stage, clip)
     bind_materials(stage, mesh, clip.mesh, textures)
-    _write_points(stage, mesh, clip)
+    _set_points(mesh, clip, samples)
     stage.Save()
 
 
@@ -119,63 +131,20 @@ def _define_mesh(stage: Any, clip: Clip) -> Any:
     return mesh
 
 
-def _write_points(stage: Any, mesh: Any, clip: Clip) -> None:
-    """Rest points as the default, and one time sample per frame, saved batch by batch."""
-    from pxr import Usd, Vt
+def _set_points(mesh: Any, clip: Clip, samples: Iterable[np.ndarray]) -> None:
+    """Rest points as the default value, `samples` as those of the frames, and their extents."""
+    from pxr import Sdf, Usd, Vt
 
     points, extent = mesh.CreatePointsAttr(), mesh.CreateExtentAttr()
-
-    def set_points(values: Any, bounds: np.ndarray, time: Any) -> None:
-        points.Set(values, time)
-        extent.Set(Vt.Vec3fArray.FromNumpy(bounds), time)
-
     still = len(clip) == 1
     rest = clip.vertices[0] if still else clip.mesh.vertices.astype(np.float32)
-    set_points(Vt.Vec3fArray.FromNumpy(rest), column_bounds(rest), Usd.TimeCode.Default())
+    points.Set(Vt.Vec3fArray.FromNumpy(rest), Usd.TimeCode.Default())
+    extent.Set(Vt.Vec3fArray.FromNumpy(column_bounds(rest)), Usd.TimeCode.Default())
     if still:
         return
-    # Binary files are appended to; text would be written anew.
-    binary = not stage.GetRootLayer().identifier.lower().endswith(".usda")
-    frame = 0
-    for batch in _point_batches(clip.vertices):
-        for values, bounds in batch:
-            set_points(values, bounds, frame)
-            frame += 1
-        if binary:
-            # Saved samples leave memory, and their arrays can be filled again.
-            stage.Save()
-
-
-def _point_batches(frames: np.ndarray) -> Iterator[list[tuple[Any, np.ndarray]]]:
-    """The frames [T, V, 3] as USD arrays with bounds [2, 3]; the next batch is filled meanwhile."""
-    from pxr import Vt
-
-    size = min(max(1, _BATCH_BYTES // frames[0].nbytes), len(frames))
-    pools = [[Vt.Vec3fArray(frames.shape[1]) for _ in range(size)] for _ in range(2)]
-
-    def fill(start: int) -> list[tuple[Any, np.ndarray]]:
-        pool = pools[start // size % 2]
-        chosen = frames[start : start + size]
-        return [_fill(array, points) for array, points in zip(pool, chosen, strict=False)]
-
-    with ThreadPoolExecutor(1) as helper:
-        batch = helper.submit(fill, 0)
-        for start in range(0, len(frames), size):
-            ready = batch.result()
-            if start + size < len(frames):
-                batch = helper.submit(fill, start + size)
-            yield ready
-
-
-def _fill(array: Any, points: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Copy `points` [V, 3] float32 into a USD array of that length; returns it and its bounds.
-
-    USD's own conversion goes number by number and takes longer than writing the file.
-    """
-    from pxr import Gf
-
-    # Arrays are copied on write: after an assignment this one shares its memory with nobody.
-    array[0] = Gf.Vec3f(0)
-    memory = np.asarray(array)
-    ctypes.memmove(memory.ctypes.data, points.ctypes.data, points.nbytes)
-    return array, column_bounds(memory)
+    layer = mesh.GetPrim().GetStage().GetRootLayer()
+    with Sdf.ChangeBlock():
+        for frame, (sample, vertices) in enumerate(zip(samples, clip.vertices, strict=True)):
+            bounds = Vt.Vec3fArray.FromNumpy(column_bounds(vertices))
+            layer.SetTimeSample(extent.GetPath(), frame, bounds)
+            layer.SetTimeSample(points.GetPath(), frame, Vt.Vec3fArray.FromNumpy(sample))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kin4d.export.material_faces import faces_by_material
 from kin4d.export.textures import TextureFolder
 from kin4d.geometry.material import Material
 from kin4d.geometry.mesh import Mesh
@@ -17,17 +18,16 @@ def bind_materials(stage: Any, prim: Any, mesh: Mesh, textures: TextureFolder) -
     """Define the materials `mesh` uses and bind them to `prim`, by face subsets if several."""
     from pxr import UsdGeom, UsdShade, Vt
 
-    used = np.unique(np.asarray(mesh.face_material)).tolist()
-    for index in used:
+    used = faces_by_material(mesh)
+    for index, faces in used.items():
         material = _define(stage, f"/Clip/Materials/m{index}", mesh.materials[index], textures)
         target = prim.GetPrim()
         if len(used) > 1:
-            faces = np.flatnonzero(mesh.face_material == index).astype(np.int32)
             subset = UsdGeom.Subset.CreateGeomSubset(
                 prim,
                 f"m{index}",
                 UsdGeom.Tokens.face,
-                Vt.IntArray.FromNumpy(faces),
+                Vt.IntArray.FromNumpy(np.asarray(faces, np.int32)),
                 UsdShade.Tokens.materialBind,
             )
             target = subset.GetPrim()
