@@ -51,7 +51,7 @@ def test_from_film_and_clicks_to_a_camera(
     calibrate("sketch", **recording, output=output, overlay=picture, json=True)
     data = json.loads(capsys.readouterr().out)
     camera = Camera.load(output)
-    assert data["rms_px"] < 2
+    assert data["matches"]["rms_px"] < 2
     assert data["refinement"]["accepted"]
     assert np.linalg.norm(camera.pose[:3, 3] - TRUTH.pose[:3, 3]) < 0.03
     assert abs(camera.K[0, 0] / TRUTH.K[0, 0] - 1) < 0.05

@@ -72,8 +72,8 @@ def calibrate(
         body, states = prune(body, without), replace(states, gripper=None)
     q = to_coordinates(states, body)[0].numpy()[_rows(len(frames), rate, states)]
     fit = fit_camera(body, q, clicks, focal=focal)
-    camera, data, lines = fit.camera, fit.to_dict(), []
-    lines.append(f"{len(clicks.matches)} matches, {fit.rms:.2f} px root mean square")
+    camera, data = fit.camera, {"matches": fit.to_dict()}
+    lines = [f"{len(clicks.matches)} matches, {fit.rms:.2f} px root mean square"]
     if refine:
         refined = refine_camera(body, q, frames, camera, matches=clicks, free_focal=focal is None)
         camera, before, after = refined.camera, refined.before, refined.after
