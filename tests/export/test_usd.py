@@ -198,8 +198,9 @@ def test_pixars_own_validators_find_nothing(door, cloth, tmp_path):
         assert [error.GetMessage() for error in context.Validate(stage)] == []
 
 
-def test_names_are_made_valid(cloth, tmp_path):
-    odd = replace(cloth, mesh=replace(cloth.mesh, name="3 ünï/köde.obj"))
+@pytest.mark.parametrize("name", ["3 ünï/köde.obj", "", "Materials"])
+def test_any_name_will_do(cloth, tmp_path, name):
+    odd = replace(cloth, mesh=replace(cloth.mesh, name=name))
     stage = Usd.Stage.Open(str(write_usd(odd, tmp_path / "a.usda")))
     assert len(mesh_of(stage).GetPointsAttr().Get(0)) == 6
 

@@ -76,7 +76,7 @@ def _write_file(clip: Clip, path: Path, textures: TextureFolder, up: str) -> Non
     if path.suffix.lower() == ".usda" or len(clip) == 1:
         _write_stage(clip, path, textures, up, samples=clip.vertices)
         return
-    scaffold = path.with_name("scaffold.usdc")
+    scaffold = path.with_name(f"{path.stem}.scaffold.usdc")
     _write_stage(clip, scaffold, textures, up, samples=map(stand_in, range(len(clip))))
     try:
         replace_stand_ins(scaffold, path, clip.vertices)
@@ -111,7 +111,8 @@ def _define_mesh(stage: Any, clip: Clip) -> Any:
 
     source = clip.mesh
     name = Tf.MakeValidIdentifier(source.name)
-    mesh = UsdGeom.Mesh.Define(stage, f"/Clip/{name}")
+    UsdGeom.Scope.Define(stage, "/Clip/Geometry")
+    mesh = UsdGeom.Mesh.Define(stage, f"/Clip/Geometry/{name}")
     mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
     mesh.CreateFaceVertexCountsAttr(Vt.IntArray(len(source.faces), 3))
     mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(source.faces.astype(np.int32).ravel()))

@@ -19,6 +19,7 @@ def bind_materials(stage: Any, prim: Any, mesh: Mesh, textures: TextureFolder) -
     from pxr import UsdGeom, UsdShade, Vt
 
     used = faces_by_material(mesh)
+    UsdGeom.Scope.Define(stage, "/Clip/Materials")
     for index, faces in used.items():
         material = _define(stage, f"/Clip/Materials/m{index}", mesh.materials[index], textures)
         target = prim.GetPrim()
