@@ -62,7 +62,7 @@ class Floating:
         """d points / dq, [..., P, 3, 6 + k]."""
         local = self.body.points(q[..., 6:])
         rotation = rotvec_to_matrix(q[..., 3:6])
-        flat = q[..., 3:6].reshape(-1, 3)
+        flat = q[..., 3:6].reshape(-1, 3).contiguous()
         turning = torch.func.vmap(torch.func.jacfwd(rotvec_to_matrix))(flat)
         turning = turning.reshape(*q.shape[:-1], 3, 3, 3)
         moving = torch.eye(3, dtype=q.dtype, device=q.device).expand(*local.shape[:-1], 3, 3)

@@ -118,7 +118,7 @@ class LinkedBody(ABC):
 
     def link_jacobian(self, q: Tensor) -> Tensor:
         """d link_poses / dq, [..., L, 4, 4, k], by forward-mode differentiation."""
-        flat = q.reshape(q.shape[:-1].numel(), q.shape[-1])
+        flat = q.reshape(q.shape[:-1].numel(), q.shape[-1]).contiguous()
         columns = torch.func.vmap(torch.func.jacfwd(self.link_poses))(flat)
         return columns.reshape(*q.shape[:-1], *columns.shape[1:])
 

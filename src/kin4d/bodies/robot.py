@@ -14,9 +14,12 @@ from kin4d.bodies.joint import Joint
 from kin4d.bodies.linked import Link
 from kin4d.bodies.tree import TreeBody
 
-# Names people give to the frame they think in when they move an arm.
-_TOOL_NAME = re.compile(
-    r"(^|[_/-])(tcp|tool\d*|eef?|end_?effector|grasp(ing)?|gripper_frame|pinch|gripper$)($|[_/-])"
+# Names people give to the frame they think in when they move an arm, surest first.
+_TOOL_NAMES = (
+    re.compile(
+        r"(^|[_/-])(tcp|tool\d*|eef?|end_?effector|grasp(ing)?|gripper_frame|pinch)($|[_/-])"
+    ),
+    re.compile(r"(^|[_/-])gripper$"),
 )
 
 
@@ -133,10 +136,13 @@ def _default_end_effector(body: TreeBody) -> str:
     for link in body.order:
         parent = body.parent_of(link)
         depth[link] = 0 if parent is None else depth[parent] + 1
-    tools = [link for link in depth if _TOOL_NAME.search(link.lower())]
-    deepest = max(tools or depth, key=depth.__getitem__)
+    for name in _TOOL_NAMES:
+        tools = [link for link in depth if name.search(link.lower())]
+        if tools:
+            return max(tools, key=depth.__getitem__)
+    deepest = max(depth, key=depth.__getitem__)
     fingers = [link for link in depth if depth[link] == depth[deepest]]
     parents = {body.parent_of(link) for link in fingers}
-    if not tools and len(fingers) > 1 and len(parents) == 1:
+    if len(fingers) > 1 and len(parents) == 1:
         return parents.pop() or deepest
     return deepest
