@@ -13,7 +13,7 @@ from kin4d.bodies import hinge
 def main(output: Path = Path("out/examples")) -> None:
     door = hinge(width=0.9, limits=(0.0, 1.6))
     clip = play(door, sweep(door, frames=49), fps=24)
-    write_clip(clip, output / "door.glb", up="z")
+    write_clip(clip, output / "door.glb")
     print(f"{len(clip)} frames, {door.coordinates[0]} from 0 to {door.limits[0, 1]:.2f} rad")
 
 

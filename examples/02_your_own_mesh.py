@@ -25,7 +25,7 @@ def main(mesh_file: str | None = None, output: Path = Path("out/examples")) -> N
     q[:, 2] = GRAVITY * t * (seconds - t) / 2
     q[:, 4] = 2 * torch.pi * t
     clip = play(body, q, fps=fps)
-    write_clip(clip, output / "thrown.glb", up="z")
+    write_clip(clip, output / "thrown.glb")
     print(f"{mesh.name}: {len(mesh.faces)} faces, {body.mass.sum():.3f} kg, {len(clip)} frames")
 
 

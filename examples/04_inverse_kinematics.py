@@ -30,7 +30,7 @@ def main(output: Path = Path("out/examples")) -> None:
     near = follow(arm, circle(start, 0.06, 0.0), q_start=arm.q0)
     print("near:", near)
     print("far: ", follow(arm, circle(start, 0.06, 2.0), q_start=arm.q0))
-    write_clip(play(arm, near.q), output / "circle.glb", up="z")
+    write_clip(play(arm, near.q), output / "circle.glb")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -33,8 +32,8 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
     try:
         yield temporary
         if target.is_dir() and temporary.is_dir():
-            os.rename(target, workspace / "replaced")
-        os.replace(temporary, target)
+            target.rename(workspace / "replaced")
+        temporary.replace(target)
     except OSError as error:
         raise _cannot_write(target, error) from error
     finally:

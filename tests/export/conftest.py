@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,9 +36,9 @@ def picture(seed: int, mode: str = "RGB", size: tuple[int, int] = (8, 4)) -> Ima
 
 @pytest.fixture
 def door() -> Clip:
-    """A skinned clip: a door that opens and closes in its frame."""
+    """A skinned clip, y-up as glTF is: a door that opens and closes in its frame."""
     body = hinge()
-    return play(body, sweep(body, frames=12), fps=30.0)
+    return replace(play(body, sweep(body, frames=12), fps=30.0), up="y")
 
 
 @pytest.fixture
@@ -83,7 +84,10 @@ def cloth() -> Clip:
         name="my cloth",
     )
     moving = vertices + random.normal(size=(5, 6, 3)) * 0.1
-    return Clip(mesh=mesh, vertices=moving, fps=12.5, diagnostics={"energy": np.arange(5.0)})
+    energy = {"energy": np.arange(5.0)}
+    return Clip(mesh=mesh, vertices=moving, fps=12.5, up="y", diagnostics=energy)
+        mesh=mesh, vertices=moving, fps=12.5, up="y", diagnostics={"energy": np.arange(5.0)}
+    )
 
 
 class GlbReader:

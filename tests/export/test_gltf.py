@@ -90,7 +90,7 @@ def test_blended_skins_with_repeated_and_weightless_joints(seed, width, joints, 
         transforms=transforms,
     )
     vertices = np.stack([skin.apply(pose, mesh.vertices) for pose in transforms])
-    clip = Clip(mesh=mesh, vertices=vertices, fps=10, skin=skin)
+    clip = Clip(mesh=mesh, vertices=vertices, fps=10, skin=skin, up="y")
     glb = read_glb(write_glb(clip, tmp_path / "blend.glb"))
     np.testing.assert_allclose(glb.skinned(), clip.vertices, atol=1e-5)
     used = glb.attribute("WEIGHTS_0") > 0
@@ -111,7 +111,7 @@ def test_rotations_never_jump_to_the_far_side(tmp_path, read_glb):
 
 @pytest.mark.parametrize("skin", [True, False])
 def test_z_up_turns_the_root_and_leaves_the_vertices(door, tmp_path, skin, read_glb):
-    glb = read_glb(write_glb(door, tmp_path / "z.glb", up="z", skin=skin))
+    glb = read_glb(write_glb(replace(door, up="z"), tmp_path / "z.glb", skin=skin))
     np.testing.assert_allclose(glb.attribute("POSITION"), door.mesh.vertices, atol=1e-6)
     if skin:
         np.testing.assert_allclose(glb.skinned(), door.vertices @ Z_TO_Y.T, atol=3e-6)
@@ -121,7 +121,7 @@ def test_z_up_turns_the_root_and_leaves_the_vertices(door, tmp_path, skin, read_
 
 
 def test_one_frame_is_a_still_mesh(door, tmp_path, read_glb):
-    still = Clip(mesh=door.mesh, vertices=door.vertices[5:6], fps=24)
+    still = Clip(mesh=door.mesh, vertices=door.vertices[5:6], fps=24, up="y")
     path = write_glb(still, tmp_path / "still.glb")
     glb = read_glb(path)
     assert not glb.gltf.animations
@@ -222,7 +222,7 @@ def test_khronos_validator_finds_nothing(door, cloth, tmp_path, validate):
     clips += [Clip(mesh=clip.mesh, vertices=clip.vertices[:1], fps=1) for clip in clips]
     cases = itertools.product(clips, (None, False), (False, True), ("y", "z"))
     paths = [
-        write_glb(clip, tmp_path / f"{i}.glb", skin=skin, normals=normals, up=up)
+        write_glb(replace(clip, up=up), tmp_path / f"{i}.glb", skin=skin, normals=normals)
         for i, (clip, skin, normals, up) in enumerate(cases)
     ]
     validate(*paths)
@@ -261,8 +261,6 @@ def test_unwritable_targets(door, tmp_path):
 def test_bad_options(cloth, tmp_path):
     with pytest.raises(InputError, match="no skin"):
         write_glb(cloth, tmp_path / "a.glb", skin=True)
-    with pytest.raises(InputError, match="up axis"):
-        write_glb(cloth, tmp_path / "a.glb", up="x")
     assert not list(tmp_path.iterdir())
 
 

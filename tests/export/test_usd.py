@@ -27,7 +27,7 @@ def mesh_of(stage: Usd.Stage) -> UsdGeom.Mesh:
 
 @pytest.mark.parametrize("suffix", usd.USD_SUFFIXES)
 def test_every_frame_comes_back(door, tmp_path, suffix):
-    stage = Usd.Stage.Open(str(write_usd(door, tmp_path / f"door{suffix}", up="z")))
+    stage = Usd.Stage.Open(str(write_usd(replace(door, up="z"), tmp_path / f"door{suffix}")))
     mesh = mesh_of(stage)
     assert mesh.GetPointsAttr().GetTimeSamples() == list(range(len(door)))
     for i, frame in enumerate(door.vertices):
@@ -229,8 +229,6 @@ def test_unwritable_targets(door, tmp_path):
 def test_bad_options(door, tmp_path):
     with pytest.raises(InputError, match=r"\.usdz"):
         write_usd(door, tmp_path / "a.abc")
-    with pytest.raises(InputError, match="up axis"):
-        write_usd(door, tmp_path / "a.usd", up="x")
 
 
 def test_without_usd_the_extra_is_named(door, tmp_path, monkeypatch):

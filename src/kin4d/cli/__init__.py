@@ -17,6 +17,7 @@ VERBS = (
     "inspect",
     "animate",
     "robot",
+    "calibrate",
     "export",
     "view",
     "bench",

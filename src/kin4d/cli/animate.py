@@ -39,7 +39,7 @@ def animate(
     }
     body = builtin[what]() if what in builtin else load_robot(what)
     clip = play(body, sweep(body, frames=frames), fps=fps)
-    write_motion(clip, output, up="z")
+    write_motion(clip, output)
     names = ", ".join(body.coordinates)
     say(
         f"{len(body.coordinates)} coordinates ({names}), {len(clip)} frames, written to {output}",

@@ -50,6 +50,7 @@ def calibrate(
     """
     from kin4d.bodies.mount import prune
     from kin4d.bodies.robot_names import load_robot
+    from kin4d.data.recordings import read_motion
     from kin4d.export.video import read_video
     from kin4d.motion.control import to_coordinates
     from kin4d.render.calibrate import calibrate as fit_camera
@@ -67,7 +68,7 @@ def calibrate(
             value=(clicks.width, clicks.height),
             allowed=f"{frames.shape[2]} x {frames.shape[1]} pixels, as {video}",
         )
-    states = _states(actions)
+    states = read_motion(actions)
     if without is not None:
         body, states = prune(body, without), replace(states, gripper=None)
     q = to_coordinates(states, body)[0].numpy()[_rows(len(frames), rate, states)]
@@ -97,15 +98,6 @@ def calibrate(
         data["overlay"] = str(overlay)
         lines.append(f"drawn over the video in {overlay}")
     say("\n".join(lines), data, as_json=json)
-
-
-def _states(path: Path) -> Actions:
-    from kin4d.data.actions import read_actions
-    from kin4d.data.recordings import read_droid
-
-    if path.suffix.lower() == ".json":
-        return read_droid(path).motions["state_joint"]
-    return read_actions(path)
 
 
 def _rows(frames: int, rate: float, states: Actions) -> np.ndarray:

@@ -36,8 +36,8 @@ def demo(
         return output / name
 
     door = play(hinge(), sweep(hinge(), frames=49))
-    write_motion(door, keep("door.glb", "a door swinging, for any 3D viewer"), up="z")
-    write_motion(door, keep("door.gif", "the same as a picture"), up="z", width=480, height=320)
+    write_motion(door, keep("door.glb", "a door swinging, for any 3D viewer"))
+    write_motion(door, keep("door.gif", "the same as a picture"), width=480, height=320)
 
     arm = load_robot("sketch")
     q = sweep(arm, frames=12)

@@ -14,7 +14,7 @@ def export(
     file: Annotated[Path, tyro.conf.Positional],
     *,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
-    up: Literal["y", "z"] = "y",
+    up: Literal["y", "z"] | None = None,
     width: int = 720,
     height: int = 480,
     json: bool = False,
@@ -24,13 +24,13 @@ def export(
     Args:
         file: A clip (.npz) written by another verb, or a mesh, which becomes a clip of one frame.
         output: Target; its suffix chooses the format, and no suffix means a folder of OBJs.
-        up: The axis of the file's own coordinates that points up.
+        up: The axis that points up, where the file does not say: a clip knows, a mesh is y-up.
         width: Movie width in pixels.
         height: Movie height in pixels.
         json: Print JSON for machines.
     """
-    clip = load_motion(file)
-    write_motion(clip, output, up=up, width=width, height=height)
+    clip = load_motion(file, up=up)
+    write_motion(clip, output, width=width, height=height)
     say(
         f"{len(clip)} frames of {len(clip.mesh.vertices)} vertices written to {output}",
         {"written": str(output), "frames": len(clip), "vertices": len(clip.mesh.vertices)},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from kin4d.geometry.clip import Clip
 
 _MOVIES = (".mp4", ".gif")
-_UP = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
 def say(text: str, data: dict[str, Any], *, as_json: bool) -> None:
@@ -24,13 +24,12 @@ def warn(text: str) -> None:
     print(f"kin4d: warning: {text}", file=sys.stderr)
 
 
-def write_motion(clip: Clip, path: Path, *, up: str = "y", width: int = 720, height: int = 480):
+def write_motion(clip: Clip, path: Path, *, width: int = 720, height: int = 480) -> Path:
     """Write a clip by suffix: files and folders by `kin4d.export`, movies by rendering first.
 
     Args:
         clip: The motion.
         path: Target; see `kin4d.export.write_clip` for the suffixes, and .mp4 or .gif.
-        up: The axis of the clip's own coordinates that points up, "y" or "z".
         width: Movie width in pixels.
         height: Movie height in pixels.
     """
@@ -38,20 +37,23 @@ def write_motion(clip: Clip, path: Path, *, up: str = "y", width: int = 720, hei
         from kin4d.export.video import write_video
         from kin4d.render.pointmaps import render_clip
 
-        video = render_clip(clip, up=_UP[up], width=width, height=height)
+        video = render_clip(clip, width=width, height=height)
         return write_video(video.rgb, path, fps=clip.fps)
     from kin4d.export import write_clip
 
-    return write_clip(clip, path, up=up)
+    return write_clip(clip, path)
 
 
-def load_motion(path: Path) -> Clip:
-    """Read a clip (.npz), or a mesh as a clip of one frame."""
+def load_motion(path: Path, *, up: str | None = None) -> Clip:
+    """Read a clip (.npz), or a mesh as a clip of one frame.
+
+    `up` says which axis points up where the file does not: a clip knows, a mesh is taken as y-up.
+    """
     from kin4d.geometry.clip import Clip
-
-    if path.suffix.lower() == ".npz":
-        return Clip.load(path)
     from kin4d.geometry.mesh import Mesh
 
+    if path.suffix.lower() == ".npz":
+        clip = Clip.load(path)
+        return replace(clip, up=up) if up else clip
     mesh = Mesh.load(path)
-    return Clip(mesh=mesh, vertices=mesh.vertices[None], fps=24.0)
+    return Clip(mesh=mesh, vertices=mesh.vertices[None], fps=24.0, up=up or "y")

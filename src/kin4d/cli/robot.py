@@ -58,6 +58,7 @@ def robot(
         json: Print JSON for machines.
     """
     from kin4d.bodies.robot_names import load_robot, robot_names
+    from kin4d.data.recordings import read_motion
 
     if list:
         known = {name: str(path) for name, path in sorted(robot_names().items())}
@@ -75,7 +76,8 @@ def robot(
             hint=f"run: kin4d robot {robot} --actions FILE -o DIR, or with --inspect alone",
         )
     options = {"kind": kind, "rotation": rotation, "link": link, "fps": fps}
-    read = _read(actions, motion, episode, {k: v for k, v in options.items() if v is not None})
+    given = {name: value for name, value in options.items() if value is not None}
+    read = read_motion(actions, motion=motion, episode=episode, **given)
     _follow(body, read, camera, output, frames=frames, size=size, robo4d=robo4d, as_json=json)
 
 
@@ -135,24 +137,6 @@ def _follow(
     for name in never_seen(video):
         warn(f"{name} is never in view: it is behind the camera or outside the picture")
     say(text, data, as_json=as_json)
-
-
-def _read(path: Path, motion: str, episode: int, options: dict[str, Any]) -> Actions:
-    """Actions from any file; recordings hold several motions, of which one is followed."""
-    from kin4d.data.actions import read_actions
-    from kin4d.data.recordings import read_bridge, read_droid
-
-    if path.suffix.lower() != ".json" and ".tfrecord" not in path.name:
-        return read_actions(path, **options)
-    recordings = [read_droid(path)] if path.suffix.lower() == ".json" else read_bridge(path)
-    if not 0 <= episode < len(recordings):
-        raise InputError(
-            f"{path} has no such episode", value=episode, allowed=f"0 to {len(recordings) - 1}"
-        )
-    motions = recordings[episode].motions
-    if motion not in motions:
-        raise InputError(f"{path} has no such motion", value=motion, allowed=", ".join(motions))
-    return motions[motion]
 
 
 def _inspect(

@@ -13,18 +13,18 @@ from kin4d.cli.output import load_motion
 def view(
     file: Annotated[Path, tyro.conf.Positional],
     *,
-    up: Literal["y", "z"] = "z",
+    up: Literal["y", "z"] | None = None,
     port: int = 8080,
 ) -> None:
     """Serve a page that plays a clip, until interrupted.
 
     Args:
         file: A clip (.npz) or a mesh.
-        up: The axis that points up.
+        up: The axis that points up, where the file does not say: a clip knows, a mesh is y-up.
         port: Local port of the page.
     """
     from kin4d.viewer.player import Player
 
-    player = Player(load_motion(file), up=up, port=port)
+    player = Player(load_motion(file, up=up), port=port)
     print(f"open http://localhost:{player.port} and press Ctrl-C here when done", flush=True)
     player.run()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from kin4d.data.actions import read_actions
 from kin4d.errors import InputError
 from kin4d.files import read_json
 from kin4d.motion.actions import Actions
@@ -36,6 +38,31 @@ class Recording:
     motions: Mapping[str, Actions]
     language: str = ""
     success: bool | None = None
+
+
+def read_motion(
+    path: str | Path, *, motion: str = "state_joint", episode: int = 0, **options: Any
+) -> Actions:
+    """One motion from any file: a table of actions, or a recording (.json, .tfrecord).
+
+    Args:
+        path: The file.
+        motion: Which motion of a recording.
+        episode: Which recording of a file that holds several.
+        options: For tables; see `read_actions`.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".json" and ".tfrecord" not in path.name:
+        return read_actions(path, **options)
+    recordings = [read_droid(path)] if path.suffix.lower() == ".json" else read_bridge(path)
+    if not 0 <= episode < len(recordings):
+        raise InputError(
+            f"{path} has no such episode", value=episode, allowed=f"0 to {len(recordings) - 1}"
+        )
+    motions = recordings[episode].motions
+    if motion not in motions:
+        raise InputError(f"{path} has no such motion", value=motion, allowed=", ".join(motions))
+    return motions[motion]
 
 
 def read_droid(path: str | Path) -> Recording:

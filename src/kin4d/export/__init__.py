@@ -21,7 +21,7 @@ def write_clip(clip: Clip, path: str | Path, **options: Any) -> Path:
         clip: The animation.
         path: ``.glb``; ``.usd``, ``.usda``, ``.usdc``, ``.usdz``; ``.pc2`` (with OBJ); ``.npz``
             (kin4d's own, nothing lost); or a folder (no suffix) for one mesh file per frame.
-        options: Those of the format's own writer, e.g. ``up="z"`` for GLB and USD or
+        options: Those of the format's own writer, e.g. ``normals=True`` for GLB or
             ``format="ply"`` for a folder.
     """
     suffix = Path(path).suffix.lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -28,14 +28,14 @@ def write_glb(
     *,
     skin: bool | None = None,
     normals: bool = False,
-    up: Literal["y", "z"] = "y",
 ) -> Path:
     """Write `clip` as one self-contained, animated GLB file.
 
     With a skin, each joint that carries vertices becomes a node with translation and rotation
     keys: the file grows by 28 bytes per joint and frame. Without one, each frame is a morph
     target and their weights are animated: 12 bytes per vertex and frame. Both play linearly
-    between frames. A clip of one frame is written as a still mesh.
+    between frames. A clip of one frame is written as a still mesh. A z-up clip gets a root that
+    turns it to glTF's y-up; the vertices stay as they are.
 
     Args:
         clip: The animation.
@@ -44,17 +44,13 @@ def write_glb(
         normals: Write smooth normals that follow the motion (twice the size with morph targets).
             Without, a skinned or still mesh keeps its source's normals, and a morphing one has
             none: viewers then shade it flat, which is right in every frame.
-        up: ``"y"``: the mesh stands in glTF's own axes. ``"z"``: it is z-up (URDF), and a root
-            rotation turns it; the vertices stay as they are.
     """
-    if up not in ("y", "z"):
-        raise InputError("unknown up axis", value=up, allowed="'y' or 'z'")
     if skin and clip.skin is None:
         raise InputError(
             f"clip of '{clip.mesh.name}' has no skin", hint="leave out skin=True for morph targets"
         )
     builder = GlbBuilder()
-    rotation = {"rotation": _Z_TO_Y} if up == "z" else {}
+    rotation = {"rotation": _Z_TO_Y} if clip.up == "z" else {}
     root: dict[str, Any] = {"name": clip.mesh.name, **rotation}
     scene = [builder.add("nodes", root)]
     if len(clip) == 1:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from kin4d.geometry.clip import Clip
 USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 
 
-def write_usd(clip: Clip, path: str | Path, *, up: Literal["y", "z"] = "y") -> Path:
+def write_usd(clip: Clip, path: str | Path) -> Path:
     """Write `clip` as USD: text (.usda), binary (.usd, .usdc) or a package with textures (.usdz).
 
     Frame i is time code i. Textures go to ``<stem>_textures/`` beside the file, or into the
@@ -32,13 +32,10 @@ def write_usd(clip: Clip, path: str | Path, *, up: Literal["y", "z"] = "y") -> P
     Args:
         clip: The animation.
         path: Target; replaced whole or not at all.
-        up: Which of the mesh's own axes points up.
     """
     path = Path(path)
     if path.suffix.lower() not in USD_SUFFIXES:
         raise InputError("unknown USD suffix", value=path.suffix, allowed=", ".join(USD_SUFFIXES))
-    if up not in ("y", "z"):
-        raise InputError("unknown up axis", value=up, allowed="'y' or 'z'")
     require("pxr.Usd", extra="usd", purpose="writing USD")
     from pxr import Tf
 
@@ -52,46 +49,46 @@ def write_usd(clip: Clip, path: str | Path, *, up: Literal["y", "z"] = "y") -> P
             if texture_target is not None:
                 textures.write(texture_target)
             if packed:
-                _write_package(clip, temporary, textures, up)
+                _write_package(clip, temporary, textures)
             else:
-                _write_file(clip, temporary, textures, up)
+                _write_file(clip, temporary, textures)
     except Tf.ErrorException as error:
         raise OutputError(f"USD could not write {path}: {error}") from error
     return path
 
 
-def _write_package(clip: Clip, path: Path, textures: TextureFolder, up: str) -> None:
+def _write_package(clip: Clip, path: Path, textures: TextureFolder) -> None:
     """A .usdz: an uncompressed archive whose first file is the stage."""
     from pxr import UsdUtils
 
     stage = path.with_suffix(".usdc")
-    _write_file(clip, stage, textures, up)
+    _write_file(clip, stage, textures)
     textures.write(path.parent / textures.name)
     if not UsdUtils.CreateNewUsdzPackage(str(stage), str(path)):
         raise OutputError(f"USD could not pack {path.name}")
 
 
-def _write_file(clip: Clip, path: Path, textures: TextureFolder, up: str) -> None:
+def _write_file(clip: Clip, path: Path, textures: TextureFolder) -> None:
     """The stage as one file; binary ones get their points streamed in afterwards."""
     if path.suffix.lower() == ".usda" or len(clip) == 1:
-        _write_stage(clip, path, textures, up, samples=clip.vertices)
+        _write_stage(clip, path, textures, samples=clip.vertices)
         return
     scaffold = path.with_name(f"{path.stem}.scaffold.usdc")
-    _write_stage(clip, scaffold, textures, up, samples=map(stand_in, range(len(clip))))
+    _write_stage(clip, scaffold, textures, samples=map(stand_in, range(len(clip))))
     try:
         replace_stand_ins(scaffold, path, clip.vertices)
     except UnknownCrateError:
         # A later USD that lays out its files in another way: slower, and right.
-        _write_stage(clip, path, textures, up, samples=clip.vertices)
+        _write_stage(clip, path, textures, samples=clip.vertices)
 
 
 def _write_stage(
-    clip: Clip, path: Path, textures: TextureFolder, up: str, *, samples: Iterable[np.ndarray]
+    clip: Clip, path: Path, textures: TextureFolder, *, samples: Iterable[np.ndarray]
 ) -> None:
     from pxr import Usd, UsdGeom
 
     stage = Usd.Stage.CreateNew(str(path))
-    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z if up == "z" else UsdGeom.Tokens.y)
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z if clip.up == "z" else UsdGeom.Tokens.y)
     UsdGeom.SetStageMetersPerUnit(stage, UsdGeom.LinearUnits.meters)
     stage.SetTimeCodesPerSecond(clip.fps)
     stage.SetFramesPerSecond(clip.fps)

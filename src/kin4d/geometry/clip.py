@@ -25,6 +25,7 @@ class Clip:
         q: [T, k] float64 generalised coordinates, or None.
         skin: The same motion as joints, where the body is made of rigid parts; else None.
         diagnostics: Per-frame arrays [T, ...] by name: energies (J), contact counts, ...
+        up: The axis that points up, "z" (the world of bodies) or "y" (many mesh files).
     """
 
     mesh: Mesh
@@ -33,6 +34,7 @@ class Clip:
     q: np.ndarray | None = None
     skin: SkinTrack | None = None
     diagnostics: Mapping[str, np.ndarray] = field(default_factory=lambda: MappingProxyType({}))
+    up: str = "z"
 
     def __post_init__(self) -> None:
         vertices = np.ascontiguousarray(self.vertices, np.float32)
@@ -46,6 +48,8 @@ class Clip:
         if not np.isfinite(vertices).all():
             frame = int((~np.isfinite(vertices).all((1, 2))).argmax())
             raise InputError(f"clip vertices are NaN or infinite from frame {frame} on")
+        if self.up not in ("y", "z"):
+            raise InputError("unknown up axis of a clip", value=self.up, allowed="'y' or 'z'")
         if not (np.isfinite(self.fps) and self.fps > 0):
             raise InputError("clip fps must be positive", value=self.fps)
         frames = len(vertices)

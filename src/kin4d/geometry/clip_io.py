@@ -54,6 +54,7 @@ def save_clip(clip: Clip, path: str | Path) -> Path:
     header: dict[str, Any] = {
         "format": FORMAT,
         "fps": clip.fps,
+        "up": clip.up,
         "mesh": {"name": clip.mesh.name, "parts": clip.mesh.parts, "materials": materials},
     }
     arrays = {f"mesh/{name}": getattr(clip.mesh, name) for name in _MESH_ARRAYS}
@@ -146,6 +147,7 @@ def _clip(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Clip:
         mesh=mesh,
         vertices=arrays["vertices"],
         fps=header["fps"],
+        up=header["up"],
         q=arrays.get("q"),
         skin=skin,
         diagnostics=MappingProxyType(diagnostics),

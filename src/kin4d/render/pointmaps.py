@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from kin4d.bodies.body import Body
 
+_SKY = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Actor:
@@ -140,7 +142,6 @@ def render_clip(
     background: Background = "studio",
     floor: bool = True,
     checker: bool = False,
-    up: tuple[float, float, float] = (0.0, 0.0, 1.0),
     antialias: int = 2,
     threads: int | None = None,
 ) -> PointmapVideo:
@@ -154,11 +155,10 @@ def render_clip(
         background: As for `render_bodies`.
         floor: Whether it stands on a floor and casts a shadow.
         checker: Whether the floor has squares of a round number of metres, to give scale.
-        up: World direction of the sky.
         antialias: Samples along each side of a pixel, for the colours alone.
         threads: All usable cores if None.
     """
-    bounds = clip.bounds
+    bounds, up = clip.bounds, _SKY[clip.up]
     if camera is None:
         camera = framing_camera(bounds, up=up, width=width, height=height)
     upward = np.asarray(up, np.float64) / np.linalg.norm(up)

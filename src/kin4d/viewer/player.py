@@ -20,14 +20,11 @@ class Player:
 
     Args:
         clip: What to play.
-        up: The axis that points up, "y" or "z".
         port: Local port.
     """
 
-    def __init__(self, clip: Clip, *, up: str = "z", port: int = 8080) -> None:
+    def __init__(self, clip: Clip, *, port: int = 8080) -> None:
         viser = require("viser", extra="viewer", purpose="the viewer")
-        if up not in ("y", "z"):
-            raise InputError("unknown up axis", value=up, allowed="y, z")
         self.clip = clip
         try:
             self._server = viser.ViserServer(port=port, verbose=False)
@@ -36,8 +33,8 @@ class Player:
                 f"port {port} cannot be used: {error}", hint="choose another --port"
             ) from error
         self.port: int = self._server.get_port()
-        self._server.scene.set_up_direction(f"+{up}")
-        self._add_floor(up)
+        self._server.scene.set_up_direction(f"+{clip.up}")
+        self._add_floor()
         self._show = self._rigid() if clip.skin and clip.skin.is_rigid else self._deforming()
         self._frame = self._server.gui.add_slider(
             "frame", min=0, max=max(len(clip) - 1, 1), step=1, initial_value=0
@@ -63,8 +60,8 @@ class Player:
         """Stop serving."""
         self._server.stop()
 
-    def _add_floor(self, up: str) -> None:
-        bounds, axis = self.clip.bounds, "xyz".index(up)
+    def _add_floor(self) -> None:
+        bounds, axis = self.clip.bounds, "xyz".index(self.clip.up)
         place = bounds.mean(0)
         place[axis] = bounds[0, axis]
         reach = 2 * float(np.ptp(bounds, axis=0).max())
@@ -73,7 +70,7 @@ class Player:
             width=reach,
             height=reach,
             cell_size=reach / 20,
-            plane="xy" if up == "z" else "xz",
+            plane="xy" if axis == 2 else "xz",
             position=tuple(place),
         )
 
