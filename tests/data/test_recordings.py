@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.spatial.transform import Rotation
-from test_tfrecord import example, write_records
+from tfrecord_writer import example, write_records
 
 from kin4d.bodies.robot_names import load_robot, robot_names
 from kin4d.data.recordings import read_bridge, read_droid
