@@ -5,6 +5,8 @@ K @ (x, y, z). In the latter the line through two vertices is their cross produc
 the camera they are on, so a triangle that crosses the near plane need not be cut: it is clipped per
 pixel, exactly (Olano and Greer, "Triangle scan conversion using 2D homogeneous coordinates", 1997).
 
+Faces are unsigned: numba then leaves out the test for indices that count from the end.
+
 The two triangles at a shared edge compute its line from the same numbers with opposite sign, bit
 for bit, and a pixel centre on it goes to the one on its right: covered once, neither doubled nor
 missed.
@@ -16,7 +18,7 @@ import numpy as np
 
 from kin4d.render.compiled import compiled
 
-U, V, W, X, Y, Z = range(6)  # columns of a placed vertex
+U, V, W, X, Y, Z = range(6)  # rows of the placed vertices
 
 
 @compiled
@@ -29,9 +31,9 @@ def place(rest, joints, weights, matrices, placed):
             for k in range(joints.shape[1]):
                 m = matrices[joints[v, k], row]
                 total += weights[v, k] * (m[0] * x + m[1] * y + m[2] * z + m[3])
-            placed[v, X + row] = total
-        w = 1.0 / placed[v, Z] if placed[v, Z] > 0.0 else np.inf
-        placed[v, U], placed[v, V], placed[v, W] = placed[v, X] * w, placed[v, Y] * w, w
+            placed[X + row, v] = total
+        w = 1.0 / placed[Z, v] if placed[Z, v] > 0.0 else np.inf
+        placed[U, v], placed[V, v], placed[W, v] = placed[X, v] * w, placed[Y, v] * w, w
 
 
 @compiled
@@ -42,24 +44,18 @@ def draw(placed, faces, near, top, face_out):
     # Inverse depth is linear in the image: compared without a division, 0 is infinitely far.
     nearest = np.zeros((height, width), np.float32)
     face_out[:] = -1
-    for f in range(len(faces)):
+    candidates = np.empty(len(faces), np.uint32)
+    count = _candidates(placed, faces, w_near, top, height, width, candidates)
+    for f in candidates[:count]:
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
-        w_min = min(placed[i, W], placed[j, W], placed[k, W])
-        w_max = max(placed[i, W], placed[j, W], placed[k, W])
-        if w_min > w_near:
-            continue
+        w_min = min(min(placed[W, i], placed[W, j]), placed[W, k])
+        w_max = max(max(placed[W, i], placed[W, j]), placed[W, k])
         crossing = w_max > w_near
         if crossing:
             left, right, upper, lower = _clipped_box(placed, i, j, k, near)
         else:
-            left = min(placed[i, U], placed[j, U], placed[k, U])
-            right = max(placed[i, U], placed[j, U], placed[k, U])
-            upper = min(placed[i, V], placed[j, V], placed[k, V])
-            lower = max(placed[i, V], placed[j, V], placed[k, V])
-        # The box only bounds the search: widened past its rounding, the edges decide.
-        x0, x1 = max(np.ceil(left - 1e-6), 0.0), min(np.floor(right + 1e-6), width - 1.0)
-        y0 = max(np.ceil(upper - 1e-6), float(top))
-        y1 = min(np.floor(lower + 1e-6), top + height - 1.0)
+            left, right, upper, lower = _box(placed, i, j, k)
+        x0, x1, y0, y1 = _pixels(left, right, upper, lower, top, height, width)
         if not (x0 <= x1 and y0 <= y1):
             continue
         if crossing:
@@ -106,19 +102,18 @@ def locate(placed, faces, unproject, top, face, xyz):
 
     `unproject` [3, 3] is the inverse of the camera's K.
     """
+    xyz[:] = np.nan
     for row in range(face.shape[0]):
         y = float(top + row)
         for column in range(face.shape[1]):
             f = face[row, column]
             if f < 0:
-                for axis in range(3):
-                    xyz[row, column, axis] = np.nan
                 continue
             x = float(column)
             i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
             _, wx, wy, wz = _inverse_depth_anywhere(placed, i, j, k)
-            z_min = min(placed[i, Z], placed[j, Z], placed[k, Z])
-            z_max = max(placed[i, Z], placed[j, Z], placed[k, Z])
+            z_min = min(placed[Z, i], placed[Z, j], placed[Z, k])
+            z_max = max(placed[Z, i], placed[Z, j], placed[Z, k])
             z = min(max(1.0 / (wx * x + (wy * y + wz)), z_min), z_max)
             for axis in range(3):
                 ray = unproject[axis, 0] * x + unproject[axis, 1] * y + unproject[axis, 2]
@@ -149,18 +144,18 @@ def corner_weights(placed, faces, face, weights):
 def _line(placed, a, b):
     """The image line through vertices a and b, in homogeneous coordinates."""
     return (
-        placed[a, Y] * placed[b, Z] - placed[a, Z] * placed[b, Y],
-        placed[a, Z] * placed[b, X] - placed[a, X] * placed[b, Z],
-        placed[a, X] * placed[b, Y] - placed[a, Y] * placed[b, X],
+        placed[Y, a] * placed[Z, b] - placed[Z, a] * placed[Y, b],
+        placed[Z, a] * placed[X, b] - placed[X, a] * placed[Z, b],
+        placed[X, a] * placed[Y, b] - placed[Y, a] * placed[X, b],
     )
 
 
 @compiled
 def _inverse_depth(placed, i, j, k):
     """Twice the signed area in the image, and 1/z as coefficients of pixel x, y and 1."""
-    u, v, w = placed[i, U], placed[i, V], placed[i, W]
-    ux, uy, uw = placed[j, U] - u, placed[j, V] - v, placed[j, W] - w
-    vx, vy, vw = placed[k, U] - u, placed[k, V] - v, placed[k, W] - w
+    u, v, w = placed[U, i], placed[V, i], placed[W, i]
+    ux, uy, uw = placed[U, j] - u, placed[V, j] - v, placed[W, j] - w
+    vx, vy, vw = placed[U, k] - u, placed[V, k] - v, placed[W, k] - w
     area = ux * vy - uy * vx
     inverse = 1.0 / area
     wx, wy = (uw * vy - uy * vw) * inverse, (ux * vw - uw * vx) * inverse
@@ -173,7 +168,7 @@ def _inverse_depth_anywhere(placed, i, j, k):
     ax, ay, az = _line(placed, j, k)
     bx, by, bz = _line(placed, k, i)
     cx, cy, cz = _line(placed, i, j)
-    volume = ax * placed[i, X] + ay * placed[i, Y] + az * placed[i, Z]
+    volume = ax * placed[X, i] + ay * placed[Y, i] + az * placed[Z, i]
     inverse = 1.0 / volume
     return volume, (ax + bx + cx) * inverse, (ay + by + cy) * inverse, (az + bz + cz) * inverse
 
@@ -186,14 +181,14 @@ def _edge(placed, a, b, w_near, sign):
     of the camera the line starts from one of its ends, the same one from either side, so that it is
     exactly zero at both ends: a pixel centre on a vertex goes to one triangle around it.
     """
-    if placed[a, W] > w_near or placed[b, W] > w_near:
+    if placed[W, a] > w_near or placed[W, b] > w_near:
         gx, gy, c = _line(placed, a, b)
         return sign * gx, sign * gy, sign * c, 0.0, 0.0
-    first = (placed[a, U] < placed[b, U]) | (
-        (placed[a, U] == placed[b, U]) & (placed[a, V] < placed[b, V])
+    first = (placed[U, a] < placed[U, b]) | (
+        (placed[U, a] == placed[U, b]) & (placed[V, a] < placed[V, b])
     )
-    u, v = placed[a if first else b, U], placed[a if first else b, V]
-    gx, gy = placed[a, V] - placed[b, V], placed[b, U] - placed[a, U]
+    u, v = placed[U, a if first else b], placed[V, a if first else b]
+    gx, gy = placed[V, a] - placed[V, b], placed[U, b] - placed[U, a]
     return sign * gx, sign * gy, 0.0, u, v
 
 
@@ -214,17 +209,58 @@ def _narrow(slope, u, offset, start, stop):
 
 
 @compiled
+def _candidates(placed, faces, w_near, top, height, width, out):
+    """Collect the faces that may cover a pixel; returns how many there are.
+
+    A separate pass without branches: half of the faces of a fine mesh miss all pixel centres, and
+    a processor guesses wrongly which.
+    """
+    count = 0
+    for f in range(len(faces)):
+        i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
+        w_min = min(min(placed[W, i], placed[W, j]), placed[W, k])
+        w_max = max(max(placed[W, i], placed[W, j]), placed[W, k])
+        left, right, upper, lower = _box(placed, i, j, k)
+        x0, x1, y0, y1 = _pixels(left, right, upper, lower, top, height, width)
+        out[count] = f
+        count += (w_min <= w_near) & ((w_max > w_near) | ((x0 <= x1) & (y0 <= y1)))
+    return count
+
+
+@compiled
+def _box(placed, i, j, k):
+    """Image box of a triangle in front of the camera."""
+    return (
+        min(min(placed[U, i], placed[U, j]), placed[U, k]),
+        max(max(placed[U, i], placed[U, j]), placed[U, k]),
+        min(min(placed[V, i], placed[V, j]), placed[V, k]),
+        max(max(placed[V, i], placed[V, j]), placed[V, k]),
+    )
+
+
+@compiled
+def _pixels(left, right, upper, lower, top, height, width):
+    """Pixel centres in a box, which only bounds the search: widened past rounding, edges decide."""
+    return (
+        max(np.ceil(left - 1e-6), 0.0),
+        min(np.floor(right + 1e-6), width - 1.0),
+        max(np.ceil(upper - 1e-6), float(top)),
+        min(np.floor(lower + 1e-6), top + height - 1.0),
+    )
+
+
+@compiled
 def _clipped_box(placed, i, j, k, near):
     """Image box of the part of a triangle beyond the near plane."""
     left, right, upper, lower = np.inf, -np.inf, np.inf, -np.inf
     for a, b in ((i, j), (j, k), (k, i)):
-        z_a, z_b = placed[a, Z], placed[b, Z]
+        z_a, z_b = placed[Z, a], placed[Z, b]
         if z_a >= near:
-            left, right = min(left, placed[a, U]), max(right, placed[a, U])
-            upper, lower = min(upper, placed[a, V]), max(lower, placed[a, V])
+            left, right = min(left, placed[U, a]), max(right, placed[U, a])
+            upper, lower = min(upper, placed[V, a]), max(lower, placed[V, a])
         if (z_a >= near) != (z_b >= near):
             t = (near - z_a) / (z_b - z_a)
-            u = (placed[a, X] + t * (placed[b, X] - placed[a, X])) / near
-            v = (placed[a, Y] + t * (placed[b, Y] - placed[a, Y])) / near
+            u = (placed[X, a] + t * (placed[X, b] - placed[X, a])) / near
+            v = (placed[Y, a] + t * (placed[Y, b] - placed[Y, a])) / near
             left, right, upper, lower = min(left, u), max(right, u), min(upper, v), max(lower, v)
     return left, right, upper, lower

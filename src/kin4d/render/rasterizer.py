@@ -36,7 +36,7 @@ class Fragments:
     def weights(self) -> np.ndarray:
         """[H, W, 3] float32 perspective-correct barycentric weights; zero where nothing is seen."""
         weights = np.zeros((*self.face.shape, 3), np.float32)
-        kernels.corner_weights(self.placed, self.faces, self.face, weights)
+        kernels.corner_weights(self.placed, self.faces.view(np.uint32), self.face, weights)
         return weights
 
 
@@ -82,10 +82,10 @@ def place(
         matrices: [J, 3, 4] float64 from rest metres to homogeneous image coordinates.
 
     Returns:
-        [V, 6] float64: pixel u, v, inverse depth (infinite behind the camera), and homogeneous
+        [6, V] float64: pixel u, v, inverse depth (infinite behind the camera), and homogeneous
         image coordinates u z, v z, z.
     """
-    placed = np.empty((len(rest), 6))
+    placed = np.empty((6, len(rest)))
     kernels.place(rest, joints, weights, np.ascontiguousarray(matrices), placed)
     return placed
 
@@ -101,11 +101,11 @@ def draw(
     """Draw triangles (`faces` [F, 3] int32) of vertices that `place` has put in the image."""
     face = np.empty((camera.height, camera.width), np.int32)
     xyz = np.empty((camera.height, camera.width, 3), np.float32)
-    unproject = np.linalg.inv(camera.K)
+    unproject, indices = np.linalg.inv(camera.K), faces.view(np.uint32)
 
     def band(top: int, bottom: int) -> None:
-        kernels.draw(placed, faces, near, top, face[top:bottom])
-        kernels.locate(placed, faces, unproject, top, face[top:bottom], xyz[top:bottom])
+        kernels.draw(placed, indices, near, top, face[top:bottom])
+        kernels.locate(placed, indices, unproject, top, face[top:bottom], xyz[top:bottom])
 
     in_bands(band, camera.height, threads)
     return Fragments(face=face, xyz=xyz, placed=placed, faces=faces)
@@ -116,7 +116,7 @@ def coverage(
 ) -> np.ndarray:
     """[H, W] bool: pixels that any of the triangles covers."""
     face = np.empty((camera.height, camera.width), np.int32)
-    kernels.draw(placed, faces, near, 0, face)
+    kernels.draw(placed, faces.view(np.uint32), near, 0, face)
     return face >= 0
 
 

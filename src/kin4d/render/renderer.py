@@ -119,7 +119,7 @@ class Renderer:
             normals, turned_by = surface.group_normal, surface.group_joint
             rotations = camera.world_to_camera[:3, :3] @ transforms[:, :3, :3]
         else:
-            local = np.ascontiguousarray(fragments.placed[:, 3:] @ np.linalg.inv(camera.K).T)
+            local = np.ascontiguousarray((np.linalg.inv(camera.K) @ fragments.placed[3:]).T)
             normals = group_normals(local, surface.faces, surface.corner_group)
             turned_by, rotations = np.zeros(len(normals), np.int32), np.eye(3)[None]
         return interpolate_normals(

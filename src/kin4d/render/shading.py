@@ -166,9 +166,9 @@ def _interpolate_normals(
             # The side seen is the face's, not the interpolated normal's: at a silhouette the
             # latter may already point away.
             facing = (
-                placed[i, X] * (placed[j, Y] * placed[k, Z] - placed[j, Z] * placed[k, Y])
-                + placed[i, Y] * (placed[j, Z] * placed[k, X] - placed[j, X] * placed[k, Z])
-                + placed[i, Z] * (placed[j, X] * placed[k, Y] - placed[j, Y] * placed[k, X])
+                placed[X, i] * (placed[Y, j] * placed[Z, k] - placed[Z, j] * placed[Y, k])
+                + placed[Y, i] * (placed[Z, j] * placed[X, k] - placed[X, j] * placed[Z, k])
+                + placed[Z, i] * (placed[X, j] * placed[Y, k] - placed[Y, j] * placed[X, k])
             )
             sign = -1.0 if facing > 0.0 else 1.0
             x, y, z = 0.0, 0.0, 0.0
