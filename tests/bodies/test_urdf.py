@@ -130,6 +130,23 @@ def test_materials_colour_what_has_no_look_of_its_own(tmp_path) -> None:
     assert {m.base_color for m in read(tmp_path, text).rest.materials} == {(0.0, 1.0, 0.0, 1.0)}
 
 
+def test_textures_are_read(tmp_path) -> None:
+    from PIL import Image
+
+    Image.new("RGB", (4, 2), "red").save(tmp_path / "paint.png")
+    visual = (
+        '<visual><geometry><box size="1 1 1"/></geometry>'
+        '<material name="m"><texture filename="paint.png"/></material></visual>'
+    )
+    (material,) = read(tmp_path, robot(link("a", visual))).rest.materials
+    assert material.textures["base_color"].size == (4, 2)
+    assert material.base_color == (1.0, 1.0, 1.0, 1.0)
+    gone = visual.replace("paint", "gone")
+    with pytest.raises(InputError, match="needs a texture"):
+        read(tmp_path, robot(link("a", gone)))
+    assert read(tmp_path, robot(link("a", gone)), missing="skip").missing == ("gone.png",)
+
+
 def test_meshes_keep_their_own_look_and_are_scaled(tmp_path) -> None:
     save_mesh(box((1, 1, 1), color="#ff0000"), tmp_path / "part.glb")
     visual = (

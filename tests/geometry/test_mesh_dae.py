@@ -60,6 +60,33 @@ def test_mesh_with_a_broken_texture_is_still_there(tmp_path) -> None:
     assert mesh.materials[0].textures == {}
 
 
+def textured(folder, image: str):
+    params = (
+        '<newparam sid="surface"><surface type="2D"><init_from>i</init_from></surface></newparam>'
+        '<newparam sid="sampler"><sampler2D><source>surface</source></sampler2D></newparam>'
+    )
+    path = write(folder, params=params, diffuse='<texture texture="sampler" texcoord="t"/>')
+    images = (
+        f'<library_images><image id="i"><init_from>{image}</init_from></image></library_images>'
+    )
+    path.write_text(path.read_text().replace("<library_effects>", images + "<library_effects>"))
+    return path
+
+
+def test_textures_beside_the_file_are_read_and_no_others(tmp_path) -> None:
+    from PIL import Image
+
+    folder = tmp_path / "robot" / "meshes"
+    folder.mkdir(parents=True)
+    for place in (folder, tmp_path):
+        Image.new("RGB", (4, 2), "red").save(place / "paint.png")
+    image = load_dae(textured(folder, "paint.png")).materials[0].textures["base_color"]
+    assert image.size == (4, 2)
+    with pytest.warns(UserWarning, match="outside its folder"):
+        mesh = load_dae(textured(folder, "../../paint.png"))
+    assert mesh.materials[0].textures == {}
+
+
 def test_bad_files_say_what_is_wrong(tmp_path) -> None:
     bomb = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
     with pytest.raises(InputError, match="entities"):

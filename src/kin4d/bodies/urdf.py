@@ -22,6 +22,7 @@ from kin4d.errors import InputError
 from kin4d.geometry.material import Material
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box, capsule, cylinder, linear_color, sphere
+from kin4d.geometry.references import open_image
 from kin4d.geometry.safe_xml import parse_xml
 
 _KINDS = {
@@ -214,10 +215,9 @@ class _Looks:
         textures = {}
         if source.texture is not None and source.texture.filename:
             path = self._find(source.texture.filename, "texture")
-            if path is not None:
-                from PIL import Image
-
-                textures["base_color"] = Image.open(path)
+            image = path and open_image(self.resources.description, "texture", path)
+            if image is not None:
+                textures["base_color"] = image
                 color = (1.0, 1.0, 1.0, 1.0) if source.color is None else color
         return Material(name=source.name or "material", base_color=color, textures=textures)
 

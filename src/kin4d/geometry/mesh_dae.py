@@ -18,6 +18,7 @@ from kin4d.geometry.material import Material
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.mesh_ops import weld
 from kin4d.geometry.primitives import linear_color
+from kin4d.geometry.references import optional_path
 from kin4d.geometry.safe_xml import parse_xml
 
 
@@ -27,13 +28,12 @@ def load_dae(path: str | Path) -> Mesh:
     root = parse_xml(path)
     _drop_broken_textures(root)
     import trimesh
-    from trimesh.resolvers import FilePathResolver
 
     try:
         scene = trimesh.load_scene(
             io.BytesIO(etree.tostring(root)),
             file_type="dae",
-            resolver=FilePathResolver(str(path)),
+            resolver=_Beside(path),  # pyright: ignore[reportArgumentType]
             process=False,
         )
     except Exception as error:
@@ -44,11 +44,24 @@ def load_dae(path: str | Path) -> Mesh:
     for node in scene.graph.nodes_geometry:
         transform, key = scene.graph[node]
         solid = scene.geometry[key]
-        if isinstance(solid, trimesh.Trimesh) and len(solid.faces):
+        if isinstance(solid, trimesh.Trimesh) and solid.area > 0:
             pieces.append(_piece(solid, str(key)).transformed(scale @ np.asarray(transform)))
     if not pieces:
         raise InputError(f"{path} holds no triangles", allowed="a mesh with at least one face")
     return pieces[0] if len(pieces) == 1 else Mesh.concatenate(pieces, name=path.stem)
+
+
+class _Beside:
+    """Hands the reader the images a file names, if they lie where it may point."""
+
+    def __init__(self, source: Path) -> None:
+        self.source = source
+
+    def get(self, name: str) -> bytes:
+        path = optional_path(self.source, "texture", name)
+        if path is None:
+            raise FileNotFoundError(name)
+        return path.read_bytes()
 
 
 def _drop_broken_textures(root: etree._Element) -> None:
