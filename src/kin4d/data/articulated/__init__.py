@@ -1,0 +1,1 @@
+"""Articulated objects made from nothing but a category and a seed."""
