@@ -120,9 +120,17 @@ class GltfDocument:
             return open_image(self.path, what, bytes(self.view(image["bufferView"])))
         return open_image(self.path, what, _reference(self.path, image["uri"]))
 
-    def world_matrices(self) -> np.ndarray:
-        """[N, 4, 4] float64 of every node, from node to scene."""
+    def world_matrices(self, local: np.ndarray | None = None) -> np.ndarray:
+        """[..., N, 4, 4] float64 of every node, from node to scene.
+
+        Args:
+            local: [..., N, 4, 4] from node to parent, e.g. over time; as stored if None.
+        """
         nodes = self.items("nodes")
+        if not nodes:
+            return np.empty((0, 4, 4))
+        if local is None:
+            local = np.stack([local_matrix(node) for node in nodes])
         pairs = [(_index(c), i) for i, node in enumerate(nodes) for c in node.get("children", ())]
         parents = dict(pairs)
         if len(parents) != len(pairs):
@@ -138,8 +146,8 @@ class GltfDocument:
                     raise self.broken("its nodes form a loop")
             matrix = np.eye(4) if node is None else world[node]
             for step in reversed(chain):
-                matrix = world[step] = matrix @ _local_matrix(nodes[step])
-        return np.stack([world[i] for i in range(len(nodes))]) if nodes else np.empty((0, 4, 4))
+                matrix = world[step] = matrix @ local[..., step, :, :]
+        return np.stack([world[i] for i in range(len(nodes))], axis=-3)
 
     def broken(self, why: str) -> InputError:
         """The error for a file that contradicts itself."""
@@ -221,7 +229,8 @@ def _index(value: Any) -> int:
     return value
 
 
-def _local_matrix(node: dict[str, Any]) -> np.ndarray:
+def local_matrix(node: dict[str, Any]) -> np.ndarray:
+    """[4, 4] float64 of a node, from itself to its parent."""
     if "matrix" in node:
         return np.array(node["matrix"], np.float64).reshape(4, 4).T
     from scipy.spatial.transform import Rotation

@@ -47,7 +47,7 @@ def _surface(document: GltfDocument) -> RawMesh:
         return Material() if index is None else _material(document, index, image)
 
     meshes = []
-    for index in _scene_nodes(document):
+    for index in scene_nodes(document):
         node = document.items("nodes")[index]
         if "mesh" in node:
             meshes += _node_surface(document, node, world, world[index], material)
@@ -58,7 +58,7 @@ def _surface(document: GltfDocument) -> RawMesh:
     return join(meshes, name=document.path.stem)
 
 
-def _scene_nodes(document: GltfDocument) -> list[int]:
+def scene_nodes(document: GltfDocument) -> list[int]:
     """Nodes of the default scene, parents first, in file order; all nodes if there is no scene."""
     nodes, scenes = document.items("nodes"), document.items("scenes")
     if not scenes:
@@ -71,21 +71,28 @@ def _scene_nodes(document: GltfDocument) -> list[int]:
     return order
 
 
-def _node_surface(
-    document: GltfDocument, node: dict[str, Any], world: np.ndarray, matrix: np.ndarray, material
-) -> list[RawMesh]:
-    mesh = document.items("meshes")[node["mesh"]]
-    name = str(node.get("name") or mesh.get("name") or f"mesh {node['mesh']}")
-    weights = node.get("weights", mesh.get("weights", ()))
-    # Primitives that differ in indices and material alone share their vertices.
+def shared_vertices(document: GltfDocument, mesh: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """The triangle primitives of a mesh by whose vertices they use, in order of appearance.
+
+    Primitives that differ in indices and material alone share their vertices.
+    """
     shared: dict[str, list[dict[str, Any]]] = {}
     for primitive in mesh["primitives"]:
         if primitive.get("mode", _TRIANGLES) in (_TRIANGLES, _STRIP, _FAN):
             uv_set = _uv_set(document, primitive)
             key = repr((primitive["attributes"], primitive.get("targets"), uv_set))
             shared.setdefault(key, []).append(primitive)
+    return list(shared.values())
+
+
+def _node_surface(
+    document: GltfDocument, node: dict[str, Any], world: np.ndarray, matrix: np.ndarray, material
+) -> list[RawMesh]:
+    mesh = document.items("meshes")[node["mesh"]]
+    name = str(node.get("name") or mesh.get("name") or f"mesh {node['mesh']}")
+    weights = node.get("weights", mesh.get("weights", ()))
     pieces = []
-    for primitives in shared.values():
+    for primitives in shared_vertices(document, mesh):
         first = primitives[0]
         transform = matrix
         if "skin" in node:
@@ -133,23 +140,40 @@ def _skin_matrices(
     document: GltfDocument, index: int, attributes: dict[str, int], world: np.ndarray
 ) -> np.ndarray:
     """[V, 4, 4]: each vertex's motion from the mesh as stored to the rest pose."""
-    skin = document.items("skins")[index]
-    joints = world[skin["joints"]]
-    if "inverseBindMatrices" in skin:
-        stored = document.accessor(skin["inverseBindMatrices"])[: len(joints)]
-        joints = joints @ stored.reshape(-1, 4, 4).mT.astype(np.float64)
+    joints = joint_matrices(document, index, world)
+    bones, shares = skin_weights(document, attributes)
     total = np.zeros((1, 4, 4))
+    for bone, share in zip(bones.T, shares.T, strict=True):
+        total = total + share[:, None, None] * joints[bone]
+    return total
+
+
+def joint_matrices(document: GltfDocument, index: int, world: np.ndarray) -> np.ndarray:
+    """[..., J, 4, 4]: motions of a skin's joints from the mesh as stored, for node-to-scene
+    matrices `world` [..., N, 4, 4].
+    """
+    skin = document.items("skins")[index]
+    joints = world[..., skin["joints"], :, :]
+    if "inverseBindMatrices" in skin:
+        stored = document.accessor(skin["inverseBindMatrices"])[: joints.shape[-3]]
+        joints = joints @ stored.reshape(-1, 4, 4).mT.astype(np.float64)
+    return joints
+
+
+def skin_weights(
+    document: GltfDocument, attributes: dict[str, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Joints [V, K] and weights [V, K] float64 of a primitive's vertices; rows sum to 1."""
     sets = [key for key in attributes if key.startswith("JOINTS_")]
-    amount = np.zeros((1, 1, 1))
-    for key in sets:
-        bones = document.accessor(attributes[key])
-        shares = document.accessor(attributes[key.replace("JOINTS", "WEIGHTS")]).astype(np.float64)
-        for bone, share in zip(bones.T, shares.T, strict=True):
-            total = total + share[:, None, None] * joints[bone]
-        amount = amount + shares.sum(-1)[:, None, None]
-    if not sets or not (amount > 0).all():
+    if not sets:
         raise document.broken("a skinned mesh has vertices without joints")
-    return total / amount
+    bones = [document.accessor(attributes[key]) for key in sets]
+    shares = [document.accessor(attributes[key.replace("JOINTS", "WEIGHTS")]) for key in sets]
+    weights = np.concatenate(shares, axis=1).astype(np.float64)
+    amount = weights.sum(1, keepdims=True)
+    if not (amount > 0).all():
+        raise document.broken("a skinned mesh has vertices without joints")
+    return np.concatenate(bones, axis=1).astype(np.int64), weights / amount
 
 
 def _faces(document: GltfDocument, primitive: dict[str, Any], count: int) -> np.ndarray:
