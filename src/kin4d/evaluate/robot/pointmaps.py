@@ -133,8 +133,9 @@ def _speed(report: Report, task: Task, *, repeats: int) -> None:
     report.checks.append(Check("pointmap speed over embreex", ratio, 10.0, at_least=True))
     report.notes += [
         f"Engines: Panda, {len(task.surface.faces)} triangles, {WIDTH}x{HEIGHT}, {len(q)} frames, "
-        f"best of {repeats} rounds ({TRIES} tries in each for ours and MuJoCo). Rivals get the moved vertices for free and ours moves them; "
-        "render_bodies starts from joint angles and includes preparing the meshes.",
+        f"best of {repeats} rounds, {TRIES} tries in each for ours and MuJoCo. Rivals get the moved "
+        "vertices for free and ours moves them; render_bodies starts from joint angles and "
+        "includes preparing the meshes.",
         "embreex builds its tree anew in each frame because the robot has moved; 'rays alone' "
         "casts at a tree that stands still.",
     ]
