@@ -22,7 +22,7 @@ from kin4d.geometry.primitives import box, cylinder, sphere
 
 pytest.importorskip("embreex")
 
-from kin4d.evaluate.robot.scan import joint_error
+from kin4d.evaluate.robot.scan import joint_error, run
 from kin4d.evaluate.robot.synthetic_scan import SyntheticScan, free_pose, synthetic_scan
 
 
@@ -197,3 +197,11 @@ def test_labels_prefer_short_borders() -> None:
 def test_free_poses_stay_within_limits(arm) -> None:
     q = free_pose(arm, np.random.default_rng(0))
     assert ((q >= arm.limits[:, 0].numpy()) & (q <= arm.limits[:, 1].numpy())).all()
+
+
+@pytest.mark.slow
+def test_the_benchmark_meets_its_bars() -> None:
+    pytest.importorskip("example_robot_data")
+    report = run(quick=True, seed=1)
+    assert len(report.rows) == 3
+    assert all(check.passed for check in report.checks)

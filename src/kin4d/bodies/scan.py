@@ -151,8 +151,10 @@ def scanned_body(mesh: Mesh, body: TreeBody, registration: ScanRegistration) -> 
     links = []
     for i, link in enumerate(body.links):
         mine = registration.triangle_link == i
-        inside = np.linalg.inv(registration.similarity @ poses[i])
-        surface = _triangles(mesh, mine, link.name).transformed(inside) if mine.any() else None
+        surface = None
+        if mesh.face_areas[mine].any():
+            inside = np.linalg.inv(registration.similarity @ poses[i])
+            surface = _triangles(mesh, mine, link.name).transformed(inside)
         links.append(replace(link, mesh=surface))
     rest = dict(zip(body.coordinates, body.q0.tolist(), strict=True))
     if isinstance(body, RobotBody):

@@ -32,11 +32,12 @@ def label_triangles(
     normals = neighbours @ (neighbours @ normals + normals) + normals
     normals /= np.maximum(np.linalg.norm(normals, axis=-1, keepdims=True), 1e-30)
     links = np.unique(samples.link)
+    centers = vertices[faces].mean(1)
+    if _inside_out(centers, normals, samples, poses):
+        normals = -normals
     cost = np.stack(
         [
-            _misplacement(
-                vertices[faces].mean(1), normals, samples[samples.link == i], poses, deviation
-            )
+            _misplacement(centers, normals, samples[samples.link == i], poses, deviation)
             for i in links
         ],
         axis=-1,
@@ -51,6 +52,16 @@ def label_triangles(
             break
         label = changed
     return links[label]
+
+
+def _inside_out(
+    centers: np.ndarray, normals: np.ndarray, samples: Samples, poses: np.ndarray
+) -> bool:
+    """Whether the scan's triangles face against the links': it was wound the other way round."""
+    points, facing = samples.posed(poses)
+    some = slice(None, None, max(1, len(centers) // 2000))
+    near = np.asarray(KDTree(points).query(centers[some])[1])
+    return float((normals[some] * facing[near]).sum()) < 0
 
 
 def _misplacement(

@@ -15,6 +15,7 @@ from kin4d.bodies.scan_surface import Samples, finite_limits
 
 FINALISTS = 5
 SHOWS = 0.1  # Share of a motion that must show as distance from the scan, or it is undetermined.
+HOPELESS = 0.3  # A guess with fewer of its samples near the scan's is not worth more rounds.
 RIVAL = 2.0  # Squared distances this many times those of the best fit rule another one out.
 
 
@@ -102,35 +103,27 @@ class Refiner:
 
     def _fit(self, guess: Guess, *, rounds: int = 30) -> Fit:
         active = torch.ones(len(self.body.coordinates), dtype=torch.bool)
-        reach = self.reach
+        reach, prior = self.reach, 0.01 * self.reach
         for _ in range(rounds):
-            rows, gap, fits, _ = self._matches(guess, reach)
-            weight = fits * (1 - (gap / reach).clamp(-1, 1).square()).square()
-            step = solve_step(
-                rows[None],
-                gap[None],
-                weight[None],
-                guess,
-                active=active,
-                deviation=0.01 * self.reach,
-            )
+            rows, gap, weight, _ = (one[None] for one in self._matches(guess, reach))
+            robust = weight * (1 - (gap / reach).clamp(-1, 1).square()).square()
+            step = solve_step(rows, gap, robust, guess, active=active, deviation=prior)
             guess = stepped(guess, step).within_limits(self.body)
-            spread = 1.5 * gap[fits > 0].abs().median() if (fits > 0).any() else self.reach
-            settled = step.abs().max() < 3e-5
-            reach = float(torch.as_tensor(4 * spread).clamp(0.1 * self.reach, self.reach))
-            if settled:
+            matched = gap[weight > 0].abs()
+            if step.abs().max() < 3e-5 or len(matched) < HOPELESS * gap.numel():
                 break
-        tolerance = self.reach / 3
-        rows, gap, fits, asked = self._matches(guess, self.reach)
-        off = torch.where(fits > 0, (gap / tolerance).abs().clamp_max(1), 1.0).square()
-        on_scan = asked & (off < 1)
-        weighted = fits * (off < 1)
+            reach = min(max(6 * float(matched.median()), 0.1 * self.reach), self.reach)
+        rows, gap, weight, asked = self._matches(guess, self.reach)
+        off = (gap / (self.reach / 3)).abs().where(weight > 0, torch.inf).clamp_max(1).square()
+        lies = off < 1
+        shown = weight.where(weight > 0, 1.0)
+        fitting = gap[asked & lies]
         return Fit(
             guess=guess,
-            cost=float(off[asked].mean() + (off * fits.where(fits > 0, 1))[~asked].mean()),
-            residual=float(gap[on_scan].square().mean().sqrt()) if on_scan.any() else float("inf"),
-            coverage=float(on_scan.sum() / asked.sum()),
-            information=(weighted[:, None] * rows).mT @ rows,
+            cost=float(off[asked].mean() + (off * shown)[~asked].mean()),
+            residual=float(fitting.square().mean().sqrt()) if len(fitting) else float("inf"),
+            coverage=float(lies[asked].double().mean()),
+            information=(rows * (weight * lies)[:, None]).mT @ rows,
         )
 
     def _matches(self, guess: Guess, reach: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -174,5 +174,5 @@ def _texture(rng: np.random.Generator):
     """A speckled image, so that a lost or shuffled UV shows."""
     from PIL import Image
 
-    blocks = rng.integers(190, 256, (64, 64, 1)).repeat(3, -1).astype(np.uint8)
-    return Image.fromarray(blocks.repeat(4, 0).repeat(4, 1))
+    blocks = rng.integers(120, 256, (48, 48, 1)).repeat(3, -1).astype(np.uint8)
+    return Image.fromarray(blocks.repeat(5, 0).repeat(5, 1))
