@@ -1,0 +1,140 @@
+"""A recorded motion as a specimen: places are bound to triangles of vertices that move anyhow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from kin4d.data.sequence import VertexSequence
+from kin4d.data.specimen import Identity, Motions, Samples, Specimen
+from kin4d.geometry.mesh import face_normals
+from kin4d.geometry.mesh_ops import connected_components
+
+NEIGHBOURS = 12
+"""Places, itself included, that a place's rigid motion is fitted to."""
+
+
+class SequenceSpecimen(Specimen):
+    """States are frame numbers. There are no known parts: motions are fitted locally.
+
+    Args:
+        sequence: The motion.
+        identity: Who it is; by default as the sequence says. ``sequence.meta["instance"]`` names
+            the object when several sequences show the same one (by default its name up to a
+            slash does), and ``sequence.meta["up"]`` ("y" or "z", default "z") how it stands.
+    """
+
+    def __init__(self, sequence: VertexSequence, identity: Identity | None = None) -> None:
+        if sequence.meta.get("up", "z") == "y":
+            sequence = _z_up(sequence)
+        self.sequence = sequence
+        self.identity = identity or Identity(
+            source=sequence.source,
+            category=sequence.category,
+            name=sequence.name,
+            licence=sequence.licence,
+            seed=sequence.seed,
+            instance=str(sequence.meta.get("instance") or sequence.name.partition("/")[0]),
+        )
+        first = sequence.vertices[0].astype(np.float64)
+        self.faces = sequence.faces
+        self.face_component = connected_components(first, self.faces)[self.faces[:, 0]]
+        self.face_part = np.full(len(self.faces), -1)
+        self.face_areas = 0.5 * np.linalg.norm(face_normals(first, self.faces), axis=-1)
+
+    def states(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """[count] frames."""
+        return rng.integers(len(self.sequence), size=count)
+
+    def state_pairs(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Two different frames each, if there are two."""
+        frames = len(self.sequence)
+        before = self.states(rng, count)
+        return before, (before + rng.integers(1, max(frames, 2), size=count)) % frames
+
+    def track(self, frames: int) -> np.ndarray:
+        """[T] frames, evenly spread."""
+        count = min(frames, len(self.sequence))
+        return np.round(np.linspace(0, len(self.sequence) - 1, count)).astype(np.int64)
+
+    def vertices(self, states: np.ndarray) -> np.ndarray:
+        """[n, V, 3] m."""
+        return self.sequence.vertices[states].astype(np.float64)
+
+    def carry(self, samples: Samples, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See `Specimen.carry`."""
+        corners = self.sequence.vertices[states[:, None, None], samples.corners].astype(np.float64)
+        normals = np.cross(
+            corners[..., 1, :] - corners[..., 0, :], corners[..., 2, :] - corners[..., 0, :]
+        )
+        length = np.linalg.norm(normals, axis=-1, keepdims=True)
+        weights = np.broadcast_to(samples.barycentric, corners.shape[:-1])
+        points = np.einsum("nsc,nsci->nsi", weights, corners)
+        return points, normals / np.maximum(length, 1e-300)
+
+    def motions(self, samples: Samples, before: np.ndarray, after: np.ndarray) -> Motions:
+        """One motion per place: exact for the place itself, fitted to its neighbours."""
+        start, _ = self.carry(samples, before)
+        end, _ = self.carry(samples, after)
+        component = np.broadcast_to(samples.component, start.shape[:2])
+        turn = np.stack([local_rotations(*row) for row in zip(start, end, component, strict=True)])
+        matrices = np.tile(np.eye(4), (*start.shape[:2], 1, 1))
+        matrices[..., :3, :3] = turn
+        matrices[..., :3, 3] = end - (turn @ start[..., None])[..., 0]
+        index = np.broadcast_to(np.arange(start.shape[1]), start.shape[:2])
+        return Motions(matrices, index, False)
+
+    def reshaped(self, scale: np.ndarray, *, mirror: bool = False) -> SequenceSpecimen:
+        """All frames scaled: soft things stay plausible, and motions are fitted anew."""
+        scale = np.asarray(scale, np.float32) * np.array([-1 if mirror else 1, 1, 1], np.float32)
+        faces = self.faces[:, ::-1] if mirror else self.faces
+        # Velocities and forces would no longer belong to the material: they are left behind.
+        sequence = replace(
+            self.sequence,
+            vertices=self.sequence.vertices * scale,
+            faces=faces,
+            velocities=None,
+            forces=None,
+        )
+        return SequenceSpecimen(sequence, self.identity)
+
+
+def local_rotations(start: np.ndarray, end: np.ndarray, component: np.ndarray) -> np.ndarray:
+    """[N, 3, 3] rotations that best turn each point's neighbourhood (Kabsch).
+
+    Args:
+        start: [N, 3] points before, m.
+        end: [N, 3] the same points after.
+        component: [N] neighbours are looked for in the same component first.
+    """
+    from scipy.spatial import KDTree
+
+    size = float(np.ptp(start, axis=0).max()) or 1.0
+    # A second component lies farther off than anything in the first.
+    spread = np.concatenate([start / size, 4.0 * component[:, None]], axis=1)
+    _, near = KDTree(spread).query(spread, k=min(NEIGHBOURS, len(start)))
+    near = near.reshape(len(start), -1)
+    before, after = start[near] - start[:, None], end[near] - end[:, None]
+    covariance = np.einsum("nki,nkj->nij", after, before)
+    # Where the neighbours leave a turn open (a straight rope), the least turn is taken.
+    trace = np.einsum("nki,nki->n", before, before)
+    covariance += (1e-6 * trace + 1e-30)[:, None, None] * np.eye(3)
+    u, _, vt = np.linalg.svd(covariance)
+    u[:, :, 2] *= np.sign(np.linalg.det(u @ vt))[:, None]
+    return u @ vt
+
+
+def _z_up(sequence: VertexSequence) -> VertexSequence:
+    def turned(track: np.ndarray | None) -> np.ndarray | None:
+        if track is None:
+            return None
+        return np.stack([track[..., 0], -track[..., 2], track[..., 1]], -1)
+
+    return replace(
+        sequence,
+        vertices=turned(sequence.vertices),
+        velocities=turned(sequence.velocities),
+        forces=turned(sequence.forces),
+        meta={**sequence.meta, "up": "z"},
+    )

@@ -1,0 +1,143 @@
+"""Sources: where specimens come from, made from seeds without end or read from a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+
+from kin4d.data.specimen import Identity, Specimen
+from kin4d.data.splits import UNSEEN_CATEGORIES, check_split, split_of
+from kin4d.errors import InputError
+
+SEEDS = 2**31
+"""Seeds run from 0 to this, exclusive."""
+
+
+class Source(Protocol):
+    """What streams draw from."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        ...
+
+    @property
+    def identities(self) -> Sequence[Identity]:
+        """All of its specimens if it is finite; one to stand for them if it is not."""
+        ...
+
+    def draw(self, rng: np.random.Generator, split: str | None) -> Specimen:
+        """A random specimen of a split; of any split if None."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SeededSource:
+    """Specimens made from a category and a seed.
+
+    Attributes:
+        name: Source in every identity.
+        licence: Terms of everything it makes.
+        categories: What it can make.
+        make: Category and seed to specimen; gives the same one every time.
+    """
+
+    name: str
+    licence: str
+    categories: tuple[str, ...]
+    make: Callable[[str, int], Specimen]
+
+    @property
+    def identities(self) -> Sequence[Identity]:
+        """One to stand for all."""
+        return (self.identity(self.categories[0], 0),)
+
+    def identity(self, category: str, seed: int) -> Identity:
+        """Who will be made, without making it."""
+        return Identity(
+            source=self.name, category=category, name=str(seed), licence=self.licence, seed=seed
+        )
+
+    def only(self, categories: Sequence[str]) -> SeededSource:
+        """The same source kept to some of its categories."""
+        unknown = sorted(set(categories) - set(self.categories))
+        if unknown or not categories:
+            raise InputError(
+                f"source '{self.name}' has no such category",
+                value=unknown[0] if unknown else None,
+                allowed=", ".join(self.categories),
+            )
+        return replace(self, categories=tuple(categories))
+
+    def choose(self, rng: np.random.Generator, split: str | None) -> tuple[str, int]:
+        """A random category and seed of a split; of any split if None."""
+        check_split(split)
+        categories = [
+            category
+            for category in self.categories
+            if split is None or (category in UNSEEN_CATEGORIES) == (split == "unseen")
+        ]
+        if not categories:
+            raise InputError(f"no category of source '{self.name}' is in split '{split}'")
+        category = categories[int(rng.integers(len(categories)))]
+        while True:
+            seed = int(rng.integers(SEEDS))
+            if split is None or split_of(self.identity(category, seed)) == split:
+                return category, seed
+
+    def draw(self, rng: np.random.Generator, split: str | None) -> Specimen:
+        """A random specimen of a split; of any split if None."""
+        return self.make(*self.choose(rng, split))
+
+
+@dataclass(frozen=True, eq=False)
+class ListedSource:
+    """Specimens that are there already: a folder, a store.
+
+    Attributes:
+        name: For people.
+        identities: All of them.
+        load: Position in that list to specimen.
+    """
+
+    name: str
+    identities: Sequence[Identity]
+    load: Callable[[int], Specimen]
+
+    def draw(self, rng: np.random.Generator, split: str | None) -> Specimen:
+        """A random specimen of a split; of any split if None."""
+        check_split(split)
+        members = [i for i, who in enumerate(self.identities) if split in (None, split_of(who))]
+        if not members:
+            raise InputError(f"source '{self.name}' has nothing in split '{split}'")
+        return self.load(members[int(rng.integers(len(members)))])
+
+
+def articulated_source(categories: Sequence[str] | None = None) -> SeededSource:
+    """Procedural articulated objects of some categories, all by default."""
+    source = _articulated()
+    return source if categories is None else source.only(categories)
+
+
+@lru_cache(maxsize=1)
+def _articulated() -> SeededSource:
+    from kin4d.data.articulated.categories import CATEGORIES
+
+    return SeededSource(
+        name="articulated",
+        licence="Apache-2.0",
+        categories=tuple(CATEGORIES),
+        make=make_articulated,
+    )
+
+
+def make_articulated(category: str, seed: int) -> Specimen:
+    """The procedural articulated specimen of a category and a seed."""
+    from kin4d.data.articulated.categories import make_object
+    from kin4d.data.articulated_specimen import ArticulatedSpecimen
+
+    return ArticulatedSpecimen(_articulated().identity(category, seed), make_object(category, seed))

@@ -1,0 +1,185 @@
+"""Specimen: one object that can move, wherever it came from; all that pairs and stores see.
+
+A specimen has a fixed triangle surface and *states* it can be in. What a state is (joint values, a
+frame's number) is its own affair: states are drawn by the specimen and handed back to it.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """Who a specimen is.
+
+    Attributes:
+        source: What made it: "articulated", "cloth", the name of a folder, ...
+        category: Its kind, in lower case with underscores.
+        name: Unique within its source and category.
+        licence: Terms it comes under: an SPDX identifier, or words.
+        seed: What it was made from, if it was made.
+        instance: What splits go by: several clips of one character share it. Default: `name`.
+    """
+
+    source: str
+    category: str
+    name: str
+    licence: str
+    seed: int | None = None
+    instance: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "category", category_name(self.category))
+        object.__setattr__(self, "instance", self.instance or self.name)
+
+    @property
+    def key(self) -> str:
+        """Unique among all specimens."""
+        return f"{self.source}/{self.category}/{self.name}"
+
+
+def category_name(text: str) -> str:
+    """A category as it is written here: "WashingMachine" and "washing machine" are one."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text.strip())
+    return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Samples:
+    """n draws of N places on one specimen's surface, bound to it.
+
+    Attributes:
+        face: [n, N] int64: the triangle each place is in.
+        corners: [n, N, 3] int64: its vertices.
+        barycentric: [n, N, 3] float64: their weights.
+        component: [n, N] int64: connected component of the surface.
+        part: [n, N] int64: rigid part, -1 where there is none.
+    """
+
+    face: np.ndarray
+    corners: np.ndarray
+    barycentric: np.ndarray
+    component: np.ndarray
+    part: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.face)
+
+    def draws(self, rows: slice) -> Samples:
+        """Some of the draws."""
+        return replace(self, **{f.name: getattr(self, f.name)[rows] for f in fields(self)})
+
+    def put(self, row: int, other: Samples, order: np.ndarray) -> None:
+        """Replace draw `row` by the places `order` [N] of the only draw of `other`."""
+        for field in fields(self):
+            getattr(self, field.name)[row] = getattr(other, field.name)[0, order]
+
+
+@dataclass(frozen=True, eq=False)
+class Motions:
+    """Rigid motions between two states, and which of them moves each place.
+
+    Attributes:
+        matrices: [n, M, 4, 4] float64: world motions, metres.
+        index: [n, N] int64 into M.
+        exact: Whether they are the true motions of rigid parts, or fitted to a neighbourhood.
+    """
+
+    matrices: np.ndarray
+    index: np.ndarray
+    exact: bool
+
+
+class Specimen(ABC):
+    """An object that can move; z up, metres. Subclasses set these attributes.
+
+    Attributes:
+        identity: Who it is.
+        faces: [F, 3] int64.
+        face_component: [F] int64 connected component of each face.
+        face_part: [F] int64 rigid part of each face, -1 where there is none.
+        face_areas: [F] m^2, for spreading samples.
+        colors: [V, 3] uint8 sRGB, or None.
+    """
+
+    identity: Identity
+    faces: np.ndarray
+    face_component: np.ndarray
+    face_part: np.ndarray
+    face_areas: np.ndarray
+    colors: np.ndarray | None = None
+
+    @abstractmethod
+    def states(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """[count, ...] random states."""
+
+    @abstractmethod
+    def state_pairs(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Two times `count` states: what a motion may lead from, and to."""
+
+    @abstractmethod
+    def track(self, frames: int) -> np.ndarray:
+        """States to show it by, one after the other: [T, ...], at most `frames` of them."""
+
+    @abstractmethod
+    def vertices(self, states: np.ndarray) -> np.ndarray:
+        """[n, V, 3] m."""
+
+    @abstractmethod
+    def carry(self, samples: Samples, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Points and unit normals [n, N, 3] of places in n states: draw i goes with state i.
+
+        A single draw serves all states.
+        """
+
+    @abstractmethod
+    def motions(self, samples: Samples, before: np.ndarray, after: np.ndarray) -> Motions:
+        """How the places of draw i move from state `before[i]` to `after[i]`."""
+
+    @abstractmethod
+    def reshaped(self, scale: np.ndarray, *, mirror: bool = False) -> Specimen:
+        """Other proportions: scaled by [3] > 0 along each axis before it moves, x mirrored."""
+
+    def surface(
+        self, count: int, rng: np.random.Generator, *, draws: int = 1, unevenness: float = 0.0
+    ) -> Samples:
+        """`draws` times `count` places spread over the surface by area, in random order.
+
+        Args:
+            count: Places in each draw.
+            rng: Source of chance.
+            draws: Independent draws.
+            unevenness: Standard deviation of the logarithm of a component's sampling density.
+        """
+        weights = np.broadcast_to(self.face_areas, (draws, len(self.faces)))
+        if unevenness > 0:
+            density = rng.normal(0.0, unevenness, (draws, int(self.face_component.max()) + 1))
+            weights = weights * np.exp(density)[:, self.face_component]
+        face = _spread(weights, count, rng)
+        root, share = np.sqrt(rng.random(face.shape)), rng.random(face.shape)
+        return Samples(
+            face=face,
+            corners=self.faces[face],
+            barycentric=np.stack([1 - root, root * (1 - share), root * share], -1),
+            component=self.face_component[face],
+            part=self.face_part[face],
+        )
+
+
+def _spread(weights: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """[n, count] columns of weights [n, F], each as often as its share says, to within one."""
+    total = np.cumsum(weights, axis=1)
+    total /= total[:, -1:]
+    draws, width = weights.shape
+    steps = (np.arange(count) + rng.random((draws, 1))) / count
+    # One search for all draws: row i of the running totals is shifted to [i, i + 1].
+    row = np.arange(draws)[:, None]
+    found = np.searchsorted((total + row).ravel(), (steps + row).ravel(), side="right")
+    last = np.argmax(total >= 1.0, axis=1)[:, None]
+    face = np.clip(found.reshape(draws, count) - row * width, 0, last)
+    return rng.permuted(face, axis=1)
