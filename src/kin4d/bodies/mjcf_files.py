@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kin4d.bodies.resources import package_folder
 from kin4d.errors import InputError
-from kin4d.geometry.safe_xml import parse_xml
+from kin4d.geometry.formats.safe_xml import parse_xml
 
 _FOLDERS = {"mesh": "meshdir", "texture": "texturedir", "hfield": "meshdir", "skin": "meshdir"}
 

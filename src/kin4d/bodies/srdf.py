@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kin4d.geometry.safe_xml import parse_xml
+from kin4d.geometry.formats.safe_xml import parse_xml
 
 # The pose people mean when they draw the robot, best first.
 _POSES = ("home", "default", "ready", "standing", "half_sitting", "neutral")

@@ -19,11 +19,11 @@ from kin4d.bodies.joint import Joint, Mimic
 from kin4d.bodies.linked import Link
 from kin4d.bodies.resources import Resources
 from kin4d.errors import InputError
+from kin4d.geometry.formats.references import open_image
+from kin4d.geometry.formats.safe_xml import parse_xml
 from kin4d.geometry.material import Material
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box, capsule, cylinder, linear_color, sphere
-from kin4d.geometry.references import open_image
-from kin4d.geometry.safe_xml import parse_xml
 
 _KINDS = {
     "fixed": "fixed",
@@ -244,7 +244,7 @@ def _is_plain(mesh: Mesh) -> bool:
 
 def _load(path: Path) -> Mesh:
     if path.suffix.lower() == ".dae":
-        from kin4d.geometry.mesh_dae import load_dae
+        from kin4d.geometry.formats.dae import load_dae
 
         return load_dae(path)
     return Mesh.load(path)

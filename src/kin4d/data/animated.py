@@ -16,8 +16,8 @@ import numpy as np
 
 from kin4d.data.sequence import VertexSequence
 from kin4d.errors import InputError
-from kin4d.geometry.gltf_document import GltfDocument, local_matrix
-from kin4d.geometry.gltf_mesh import joint_matrices, scene_nodes, shared_vertices, skin_weights
+from kin4d.geometry.formats.gltf import joint_matrices, scene_nodes, shared_vertices, skin_weights
+from kin4d.geometry.formats.gltf_document import GltfDocument, local_matrix
 from kin4d.geometry.mesh import Mesh
 
 _STILL = 1e-3  # deformation, relative to the diameter, below which a clip shows nothing

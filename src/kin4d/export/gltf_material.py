@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kin4d.export.glb import GlbBuilder
+from kin4d.geometry.formats.texture import encode_image
 from kin4d.geometry.material import Material
-from kin4d.geometry.texture import encode_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image

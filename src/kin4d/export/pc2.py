@@ -10,7 +10,7 @@ import numpy as np
 
 from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
-from kin4d.geometry.obj_io import write_obj
+from kin4d.geometry.formats.obj import write_obj
 
 
 def write_pc2(clip: Clip, path: str | Path) -> Path:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from kin4d.geometry.formats.texture import EncodedImage, encode_image
 from kin4d.geometry.material import Material
 from kin4d.geometry.mesh import Mesh
-from kin4d.geometry.texture import EncodedImage, encode_image
 
 
 class TextureFolder:

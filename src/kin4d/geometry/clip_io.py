@@ -15,10 +15,10 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.files import atomic_path, existing_file
 from kin4d.geometry.clip import Clip
+from kin4d.geometry.formats.texture import decode_image, encode_image
 from kin4d.geometry.material import Material
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.skin import SkinTrack
-from kin4d.geometry.texture import decode_image, encode_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -38,15 +38,15 @@ def read_raw(path: str | Path) -> RawMesh:
         raise InputError(f"{path} is empty", hint="export or download it again")
     try:
         if suffix == ".obj":
-            from kin4d.geometry.obj_io import read_obj
+            from kin4d.geometry.formats.obj import read_obj
 
             return read_obj(path)
         if suffix in (".gltf", ".glb"):
-            from kin4d.geometry.gltf_mesh import read_gltf
+            from kin4d.geometry.formats.gltf import read_gltf
 
             return read_gltf(path)
         if suffix == ".ply":
-            from kin4d.geometry.ply_io import read_ply
+            from kin4d.geometry.formats.ply import read_ply
 
             return read_ply(path)
         return _read_with_trimesh(path, suffix)
@@ -65,13 +65,13 @@ def save_mesh(mesh: Mesh, path: str | Path) -> Path:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == ".obj":
-        from kin4d.geometry.obj_io import write_obj
+        from kin4d.geometry.formats.obj import write_obj
 
         write_obj(mesh, path)
     elif suffix == ".glb":
         write_bytes(path, _glb_bytes(mesh))
     elif suffix == ".ply":
-        from kin4d.geometry.ply_io import write_ply
+        from kin4d.geometry.formats.ply import write_ply
 
         write_ply(mesh, path)
     else:

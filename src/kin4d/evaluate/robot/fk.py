@@ -16,7 +16,7 @@ from kin4d.bodies.robot import RobotBody
 from kin4d.bodies.robot_names import load_robot, robot_names
 from kin4d.evaluate.report import Check, Report
 from kin4d.extras import require
-from kin4d.geometry.safe_xml import parse_xml
+from kin4d.geometry.formats.safe_xml import parse_xml
 
 ROBOTS = (
     *("panda", "ur5", "xarm7", "so101", "kinova", "z1", "sketch"),  # arms

@@ -13,12 +13,12 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.files import atomic_path
+from kin4d.geometry.formats.mtl import read_mtl, write_mtl
+from kin4d.geometry.formats.polygons import triangulate
+from kin4d.geometry.formats.references import optional_path
+from kin4d.geometry.formats.seams import per_vertex, split_seams
 from kin4d.geometry.material import Material
 from kin4d.geometry.mesh import Mesh, RawMesh
-from kin4d.geometry.obj_material import read_mtl, write_mtl
-from kin4d.geometry.polygons import triangulate
-from kin4d.geometry.references import optional_path
-from kin4d.geometry.seams import per_vertex, split_seams
 
 
 def read_obj(path: Path) -> RawMesh:

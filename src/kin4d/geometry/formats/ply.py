@@ -10,11 +10,11 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.files import write_bytes
+from kin4d.geometry.formats.polygons import triangulate
+from kin4d.geometry.formats.references import open_image, optional_path, warn
+from kin4d.geometry.formats.seams import per_vertex, split_seams
 from kin4d.geometry.material import Material
 from kin4d.geometry.mesh import Mesh, RawMesh
-from kin4d.geometry.polygons import triangulate
-from kin4d.geometry.references import open_image, optional_path, warn
-from kin4d.geometry.seams import per_vertex, split_seams
 
 _TYPES = {
     "char": "i1",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kin4d.errors import InputError
-from kin4d.geometry.texture import decode_image
+from kin4d.geometry.formats.texture import decode_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kin4d.errors import InputError
-from kin4d.geometry.safe_xml import parse_xml
+from kin4d.geometry.formats.safe_xml import parse_xml
 
 
 def test_elements_come_without_comments(tmp_path) -> None:

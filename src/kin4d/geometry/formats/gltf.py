@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.geometry.gltf_document import GltfDocument
+from kin4d.geometry.formats.gltf_document import GltfDocument
 from kin4d.geometry.material import Material
 from kin4d.geometry.mesh import RawMesh, transform_normals
 from kin4d.geometry.mesh_ops import join

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from kin4d.errors import InputError
-from kin4d.geometry.texture import decode_image, encode_image
+from kin4d.geometry.formats.texture import decode_image, encode_image
 
 NOISE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (9, 7, 4), np.uint8))
 

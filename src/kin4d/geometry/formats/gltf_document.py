@@ -14,7 +14,7 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.files import existing_file
-from kin4d.geometry.references import open_image, referenced_path, warn
+from kin4d.geometry.formats.references import open_image, referenced_path, warn
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kin4d.files import write_bytes
+from kin4d.geometry.formats.references import open_image, optional_path, warn
+from kin4d.geometry.formats.texture import encode_image
 from kin4d.geometry.material import Material, linear_to_srgb, srgb_to_linear
-from kin4d.geometry.references import open_image, optional_path, warn
-from kin4d.geometry.texture import encode_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image

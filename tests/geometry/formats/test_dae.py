@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kin4d.errors import InputError
-from kin4d.geometry.mesh_dae import load_dae
+from kin4d.geometry.formats.dae import load_dae
 from kin4d.geometry.primitives import linear_color
 
 DAE = """<?xml version="1.0"?>
