@@ -86,8 +86,6 @@ def cloth() -> Clip:
     moving = vertices + random.normal(size=(5, 6, 3)) * 0.1
     energy = {"energy": np.arange(5.0)}
     return Clip(mesh=mesh, vertices=moving, fps=12.5, up="y", diagnostics=energy)
-        mesh=mesh, vertices=moving, fps=12.5, up="y", diagnostics={"energy": np.arange(5.0)}
-    )
 
 
 class GlbReader:
