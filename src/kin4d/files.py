@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kin4d.errors import InputError, OutputError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @contextmanager
@@ -59,6 +64,24 @@ def read_json(source: str | Path) -> Any:
         return json.loads(source.read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError) as error:
         raise InputError(f"{source} is not valid JSON: {error}") from error
+
+
+def read_arrays(source: str | Path, *, what: str) -> dict[str, np.ndarray]:
+    """All arrays of an .npz archive, without pickle; one that is no `what` is an `InputError`."""
+    import numpy as np
+
+    source = existing_file(source)
+    try:
+        archive = np.load(source, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise ValueError("it holds a single array")
+        with archive:
+            return {name: archive[name] for name in archive.files}
+    # RuntimeError is what zipfile says to archives it holds for encrypted or of a later version.
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, RuntimeError) as error:
+        raise InputError(
+            f"{source} is not a readable {what}: {error}", allowed="a whole .npz archive"
+        ) from error
 
 
 def existing_file(source: str | Path) -> Path:

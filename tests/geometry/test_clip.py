@@ -122,7 +122,9 @@ class TestPointmapVideo:
         path = tmp_path / "a.npz"
         video().save(path)
         whole = path.read_bytes()
-        for data in (b"", b"hello", whole[: len(whole) // 2]):
+        middle = len(whole) // 2
+        torn = whole[:middle] + bytes(64) + whole[middle + 64 :]
+        for data in (b"", b"hello", whole[:middle], torn):
             path.write_bytes(data)
             with pytest.raises(InputError, match="not a readable pointmap video"):
                 PointmapVideo.load(path)

@@ -162,10 +162,10 @@ def test_other_files(door, tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         Clip.load(path)
     path.write_text("just text")
-    with pytest.raises(InputError, match="not a clip"):
+    with pytest.raises(InputError, match="not a readable clip"):
         Clip.load(path)
     path.write_bytes(pickle.dumps({"harm": 1}))
-    with pytest.raises(InputError, match="not a clip"):
+    with pytest.raises(InputError, match="not a readable clip"):
         Clip.load(path)
     with path.open("wb") as file:
         np.save(file, np.zeros(3))

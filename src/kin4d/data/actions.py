@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.extras import require
-from kin4d.files import atomic_path, existing_file
+from kin4d.files import atomic_path, existing_file, read_arrays
 from kin4d.motion.actions import KINDS, Actions
 from kin4d.motion.conventions import rotation_columns
 
@@ -141,14 +142,6 @@ def _rate(columns: Mapping[str, np.ndarray]) -> dict[str, float]:
     return {}
 
 
-def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except Exception as error:
-        raise InputError(f"{path} is not a readable npz file: {error}") from None
-
-
 def _read_npy(path: Path) -> dict[str, np.ndarray]:
     try:
         return {"values": np.load(path, allow_pickle=False)}
@@ -211,7 +204,7 @@ def _is_number(cell: str) -> bool:
 
 
 _READERS: dict[str, Callable[[Path], dict[str, np.ndarray]]] = {
-    ".npz": _read_npz,
+    ".npz": partial(read_arrays, what="npz file"),
     ".npy": _read_npy,
     ".csv": _read_csv,
     ".parquet": _read_parquet,

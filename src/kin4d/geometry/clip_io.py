@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.files import atomic_path, existing_file
+from kin4d.files import atomic_path, read_arrays
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.formats.texture import decode_image, encode_image
 from kin4d.geometry.material import Material
@@ -86,8 +84,7 @@ def _plain(name: str, values: Any) -> np.ndarray:
 
 def load_clip(path: str | Path) -> Clip:
     """Read a clip that `save_clip` wrote; anything else is an `InputError` saying what is wrong."""
-    path = existing_file(path)
-    arrays = _read_archive(path)
+    arrays = read_arrays(path, what="clip")
     try:
         header = json.loads(str(arrays["header"]))
         found = header["format"]
@@ -104,20 +101,6 @@ def load_clip(path: str | Path) -> Clip:
         return _clip(header, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise InputError(f"{path} is damaged: {type(error).__name__} {error}") from error
-
-
-def _read_archive(path: Path) -> dict[str, np.ndarray]:
-    try:
-        archive = np.load(path, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueError("it holds a single array")
-        with archive:
-            return {name: archive[name] for name in archive.files}
-    # RuntimeError is what zipfile says to archives it holds for encrypted or of a later version.
-    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, RuntimeError) as error:
-        raise InputError(
-            f"{path} is damaged or not a clip: {error}", allowed=f"an .npz archive of {FORMAT}"
-        ) from error
 
 
 def _clip(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Clip:

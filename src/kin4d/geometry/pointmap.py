@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.files import atomic_path, existing_file
+from kin4d.files import atomic_path, read_arrays
 from kin4d.geometry.camera import Camera
 
 _FORMAT = "kin4d.pointmap/1"
@@ -73,17 +72,16 @@ class PointmapVideo:
     @classmethod
     def load(cls, path: str | Path) -> PointmapVideo:
         """Read what `save` wrote."""
-        path = existing_file(path)
+        data = read_arrays(path, what="pointmap video")
         try:
-            with np.load(path, allow_pickle=False) as data:
-                arrays = {name: data[name] for name in ("rgb", "xyz", "mask")}
-                meta = json.loads(str(data["meta"]))
+            arrays = {name: data[name] for name in ("rgb", "xyz", "mask")}
+            meta = json.loads(str(data["meta"]))
             if meta["format"] != _FORMAT:
                 raise InputError(
                     f"{path} has another format", value=meta["format"], allowed=_FORMAT
                 )
             camera, fps = Camera.from_dict(meta["camera"]), float(meta["fps"])
             names = tuple(meta["names"])
-        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except (ValueError, TypeError, KeyError) as error:
             raise InputError(f"{path} is not a readable pointmap video: {error}") from error
         return cls(**arrays, camera=camera, fps=fps, names=names)
