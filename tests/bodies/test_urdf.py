@@ -10,8 +10,9 @@ import torch
 
 from kin4d.bodies import RobotBody
 from kin4d.errors import InputError
+from kin4d.geometry.material import linear_color
 from kin4d.geometry.mesh_io import save_mesh
-from kin4d.geometry.primitives import box, linear_color
+from kin4d.geometry.primitives import box
 
 BOX = '<visual><geometry><box size="1 1 1"/></geometry></visual>'
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kin4d.errors import InputError
-from kin4d.geometry.material import Material, linear_to_srgb, srgb_to_linear
+from kin4d.geometry.material import Material, hex_color, linear_to_srgb, srgb_to_linear
 from kin4d.geometry.mesh import Mesh, face_normals, vertex_normals
 from kin4d.geometry.mesh_ops import connected_components, weld
-from kin4d.geometry.primitives import box, capsule, cylinder, hex_color, sphere
+from kin4d.geometry.primitives import box, capsule, cylinder, sphere
 
 TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
 

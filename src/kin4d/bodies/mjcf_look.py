@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kin4d.geometry.material import Material
+from kin4d.geometry.material import Material, linear_color
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.mesh_ops import weld
-from kin4d.geometry.primitives import box, capsule, cylinder, linear_color, sphere
+from kin4d.geometry.primitives import box, capsule, cylinder, sphere
 
 _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(2, 8)
 # Geom groups that MuJoCo's own viewer shows; by convention collision shapes are in the others.

@@ -21,9 +21,9 @@ from kin4d.bodies.resources import Resources
 from kin4d.errors import InputError
 from kin4d.geometry.formats.references import open_image
 from kin4d.geometry.formats.safe_xml import parse_xml
-from kin4d.geometry.material import Material
+from kin4d.geometry.material import Material, linear_color
 from kin4d.geometry.mesh import Mesh
-from kin4d.geometry.primitives import box, capsule, cylinder, linear_color, sphere
+from kin4d.geometry.primitives import box, capsule, cylinder, sphere
 
 _KINDS = {
     "fixed": "fixed",

@@ -7,7 +7,6 @@ Vertices come in the order of `Mesh.load`, so a sequence can wear the file's own
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 from kin4d.data.sequence import VertexSequence
 from kin4d.errors import InputError
 from kin4d.geometry.formats.gltf import joint_matrices, scene_nodes, shared_vertices, skin_weights
-from kin4d.geometry.formats.gltf_document import GltfDocument, local_matrix
+from kin4d.geometry.formats.gltf_document import GltfDocument, local_matrix, reading_gltf
 from kin4d.geometry.mesh import Mesh
 
 _STILL = 1e-3  # deformation, relative to the diameter, below which a clip shows nothing
@@ -110,7 +109,7 @@ class _Asset:
 
 def animation_names(path: str | Path) -> tuple[str, ...]:
     """Names of a file's clips, made unique; unnamed ones are numbered."""
-    with _reading(path):
+    with reading_gltf(path):
         return _names(GltfDocument.open(path))
 
 
@@ -127,7 +126,7 @@ def load_animation(
         fps: Frames per second.
         licence: Terms of use; by default what the file says of itself in ``asset.copyright``.
     """
-    with _reading(path):
+    with reading_gltf(path):
         asset = _Asset.open(path, licence)
         number = asset.names.index(clip) if clip in asset.names else clip
         if not isinstance(number, int) or not 0 <= number < len(asset.names):
@@ -145,11 +144,11 @@ def load_animations(
 
     Arguments as for `load_animation`. A file without any such clip is an `InputError`.
     """
-    with _reading(path):
+    with reading_gltf(path):
         asset = _Asset.open(path, licence)
     found = False
     for number in range(len(asset.names)):
-        with _reading(path):
+        with reading_gltf(path):
             sequence = asset.sequence(number, fps)
         if sequence.deformation >= _STILL:
             found = True
@@ -280,16 +279,3 @@ def _no_deformation(document: GltfDocument, clip: str | None = None) -> InputErr
         f"{where} has no deformation: it is still, or moves as one rigid piece",
         hint="choose a file with a skin, morph targets or moving nodes",
     )
-
-
-@contextmanager
-def _reading(path: str | Path) -> Iterator[None]:
-    """Turns the stumbles over a malformed file into one clear error."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{path} is not valid glTF: {type(error).__name__}: {error}", hint="export it again"
-        ) from error

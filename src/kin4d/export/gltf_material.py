@@ -9,7 +9,7 @@ import numpy as np
 
 from kin4d.export.glb import GlbBuilder
 from kin4d.geometry.formats.texture import encode_image
-from kin4d.geometry.material import Material
+from kin4d.geometry.material import TEXTURE_SLOTS, Material
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -31,7 +31,6 @@ class MaterialTable:
     def add(self, material: Material) -> int:
         """Add `material`; returns its index."""
         textures = material.textures if self._textured else {}
-        slots = {slot: {"index": self._texture(image)} for slot, image in textures.items()}
         surface: dict[str, Any] = {
             "baseColorFactor": _unit(material.base_color),
             "metallicFactor": _unit([material.metallic])[0],
@@ -46,15 +45,9 @@ class MaterialTable:
         }
         if material.alpha_mode == "MASK":
             entry["alphaCutoff"] = material.alpha_cutoff
-        for slot, where, key in (
-            ("base_color", surface, "baseColorTexture"),
-            ("metallic_roughness", surface, "metallicRoughnessTexture"),
-            ("normal", entry, "normalTexture"),
-            ("occlusion", entry, "occlusionTexture"),
-            ("emissive", entry, "emissiveTexture"),
-        ):
-            if slot in slots:
-                where[key] = slots[slot]
+        for slot, image in textures.items():
+            where = surface if slot in ("base_color", "metallic_roughness") else entry
+            where[TEXTURE_SLOTS[slot]] = {"index": self._texture(image)}
         return self._builder.add("materials", entry)
 
     def _texture(self, image: Image) -> int:

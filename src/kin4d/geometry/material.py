@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from kin4d.errors import InputError
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-TEXTURE_SLOTS = ("base_color", "metallic_roughness", "normal", "occlusion", "emissive")
+# What glTF calls the texture of each slot.
+TEXTURE_SLOTS = {
+    "base_color": "baseColorTexture",
+    "metallic_roughness": "metallicRoughnessTexture",
+    "normal": "normalTexture",
+    "occlusion": "occlusionTexture",
+    "emissive": "emissiveTexture",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +36,7 @@ class Material:
         double_sided: Whether back faces are drawn.
         alpha_mode: ``"OPAQUE"``, ``"MASK"`` or ``"BLEND"``.
         alpha_cutoff: Threshold of ``"MASK"``.
-        textures: Images by slot; slots are `TEXTURE_SLOTS`.
+        textures: Images by slot; slots are the keys of `TEXTURE_SLOTS`.
     """
 
     name: str = "material"
@@ -48,3 +58,17 @@ def srgb_to_linear(value: float) -> float:
 def linear_to_srgb(value: float) -> float:
     """Inverse of `srgb_to_linear`."""
     return value * 12.92 if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055
+
+
+def linear_color(rgba: Iterable[float]) -> tuple[float, float, float, float]:
+    """sRGB (or sRGB and alpha) in [0, 1] to linear RGBA factors."""
+    values = [float(min(max(value, 0.0), 1.0)) for value in rgba]
+    red, green, blue = (srgb_to_linear(value) for value in values[:3])
+    return (red, green, blue, values[3] if len(values) > 3 else 1.0)
+
+
+def hex_color(color: str) -> tuple[float, float, float, float]:
+    """``"#rrggbb"`` (sRGB) to linear RGBA factors."""
+    if not re.fullmatch("#[0-9a-fA-F]{6}", color):
+        raise InputError("not a colour", value=color, allowed="#rrggbb")
+    return linear_color(int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))

@@ -10,7 +10,7 @@ import numpy as np
 
 from kin4d.errors import InputError, OutputError
 from kin4d.files import existing_file, write_bytes
-from kin4d.geometry.material import Material
+from kin4d.geometry.material import TEXTURE_SLOTS, Material
 from kin4d.geometry.mesh import Mesh, RawMesh
 from kin4d.geometry.mesh_ops import fields_of, join
 
@@ -143,13 +143,6 @@ def _glb_bytes(mesh: Mesh) -> bytes:
 def _pbr(material: Material) -> Any:
     from trimesh.visual.material import PBRMaterial
 
-    slots = {
-        "base_color": "baseColorTexture",
-        "metallic_roughness": "metallicRoughnessTexture",
-        "normal": "normalTexture",
-        "occlusion": "occlusionTexture",
-        "emissive": "emissiveTexture",
-    }
     return PBRMaterial(
         name=material.name,
         baseColorFactor=np.array(material.base_color),
@@ -159,5 +152,5 @@ def _pbr(material: Material) -> Any:
         doubleSided=material.double_sided,
         alphaMode=material.alpha_mode,
         alphaCutoff=material.alpha_cutoff,
-        **{slots[slot]: image for slot, image in material.textures.items()},
+        **{TEXTURE_SLOTS[slot]: image for slot, image in material.textures.items()},
     )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.geometry.material import Material, srgb_to_linear
+from kin4d.geometry.material import Material, hex_color
 from kin4d.geometry.mesh import Mesh
 
 
@@ -49,20 +46,6 @@ def sphere(
 
     (radius,) = _positive((radius,), "sphere radius")
     return _mesh(trimesh.creation.icosphere(subdivisions, radius), color, name)
-
-
-def hex_color(color: str) -> tuple[float, float, float, float]:
-    """``"#rrggbb"`` (sRGB) to linear RGBA factors, as glTF wants them."""
-    if not re.fullmatch("#[0-9a-fA-F]{6}", color):
-        raise InputError("not a colour", value=color, allowed="#rrggbb")
-    return linear_color([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-
-
-def linear_color(rgba: Sequence[float] | np.ndarray) -> tuple[float, float, float, float]:
-    """sRGB (or sRGB and alpha) in [0, 1] to linear RGBA factors."""
-    values = [float(min(max(value, 0.0), 1.0)) for value in rgba]
-    red, green, blue = (srgb_to_linear(value) for value in values[:3])
-    return (red, green, blue, values[3] if len(values) > 3 else 1.0)
 
 
 def _positive(values: tuple[float, ...], what: str) -> tuple[float, ...]:

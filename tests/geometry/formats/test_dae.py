@@ -7,7 +7,7 @@ import pytest
 
 from kin4d.errors import InputError
 from kin4d.geometry.formats.dae import load_dae
-from kin4d.geometry.primitives import linear_color
+from kin4d.geometry.material import linear_color
 
 DAE = """<?xml version="1.0"?>
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">

@@ -16,10 +16,9 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from kin4d.errors import InputError
 from kin4d.geometry.formats.references import optional_path
 from kin4d.geometry.formats.safe_xml import parse_xml
-from kin4d.geometry.material import Material
+from kin4d.geometry.material import Material, linear_color
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.mesh_ops import weld
-from kin4d.geometry.primitives import linear_color
 
 
 def load_dae(path: str | Path) -> Mesh:

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kin4d.errors import InputError
-from kin4d.geometry.formats.gltf_document import GltfDocument
-from kin4d.geometry.material import Material
+from kin4d.geometry.formats.gltf_document import GltfDocument, reading_gltf
+from kin4d.geometry.material import TEXTURE_SLOTS, Material
 from kin4d.geometry.mesh import RawMesh, transform_normals
 from kin4d.geometry.mesh_ops import join
 
@@ -26,15 +25,8 @@ def read_gltf(path: Path) -> RawMesh:
     moved by its joints, and morph targets are added by their default weights. Vertex order is that
     of the file. Points and lines are left out.
     """
-    try:
-        document = GltfDocument.open(path)
-        return _surface(document)
-    except InputError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{path} is not valid glTF: {type(error).__name__}: {error}", hint="export it again"
-        ) from error
+    with reading_gltf(path):
+        return _surface(GltfDocument.open(path))
 
 
 def _surface(document: GltfDocument) -> RawMesh:
@@ -226,13 +218,7 @@ def _base(spec: dict[str, Any]) -> dict[str, Any]:
 def _material(document: GltfDocument, index: int, image) -> Material:
     spec = document.items("materials")[index]
     pbr, name = spec.get("pbrMetallicRoughness", {}), spec.get("name", f"material {index}")
-    places = {
-        "base_color": _base(spec),
-        "metallic_roughness": pbr.get("metallicRoughnessTexture", {}),
-        "normal": spec.get("normalTexture", {}),
-        "occlusion": spec.get("occlusionTexture", {}),
-        "emissive": spec.get("emissiveTexture", {}),
-    }
+    places = {slot: (spec | pbr).get(key, {}) for slot, key in TEXTURE_SLOTS.items()}
     used = {slot: place for slot, place in places.items() if "index" in place}
     if len({place.get("texCoord", 0) for place in used.values()}) > 1:
         document.warn(f"material '{name}' uses several UV sets; only the base colour's is kept")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -165,6 +167,19 @@ class GltfDocument:
         if offset < 0 or stride < 1 or needed > len(data):
             raise self.broken(f"buffer view {view} has {len(data)} bytes where {needed} are needed")
         return np.ndarray((count, width), dtype, data, offset, (stride, size)).copy()
+
+
+@contextmanager
+def reading_gltf(path: str | Path) -> Iterator[None]:
+    """Turns the stumbles over a malformed file into one clear error."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{path} is not valid glTF: {type(error).__name__}: {error}", hint="export it again"
+        ) from error
 
 
 def _glb_chunks(path: Path, data: bytes) -> tuple[bytes, bytes | None]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kin4d.files import write_bytes
 from kin4d.geometry.formats.references import open_image, optional_path, warn
 from kin4d.geometry.formats.texture import encode_image
-from kin4d.geometry.material import Material, linear_to_srgb, srgb_to_linear
+from kin4d.geometry.material import Material, linear_color, linear_to_srgb
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -51,15 +51,13 @@ def _material(path: Path, name: str, spec: dict[str, list[str]]) -> Material:
     ke = [1.0] * 3 if "emissive" in textures else numbers("ke", [0.0] * 3)
     alpha = numbers("d", [1 - numbers("tr", [0.0])[0]])[0]
     shine = min(max(numbers("ns", [0.0])[0], 0.0), 1000.0)
-    red, green, blue = (srgb_to_linear(min(max(c, 0.0), 1.0)) for c in kd[:3])
-    glow = [srgb_to_linear(min(max(c, 0.0), 1.0)) for c in ke[:3]]
     return Material(
         name=name,
-        base_color=(red, green, blue, alpha),
+        base_color=linear_color([*kd[:3], alpha]),
         metallic=numbers("pm", [0.0])[0],
         # Blinn-Phong's exponent as roughness, the way Blender writes it.
         roughness=numbers("pr", [1 - (shine / 1000) ** 0.5 if "ns" in spec else 0.8])[0],
-        emissive=(glow[0], glow[1], glow[2]),
+        emissive=linear_color(ke[:3])[:3],
         alpha_mode="BLEND" if alpha < 1 else "OPAQUE",
         textures=MappingProxyType(textures),
     )
