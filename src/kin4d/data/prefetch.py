@@ -7,6 +7,7 @@ import queue
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from kin4d.data.worker import begin_worker
 from kin4d.errors import Kin4dError
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ def prefetch(stream: PairStream, *, workers: int, start: int = 0) -> Iterator[Pa
 
 
 def _work(stream: PairStream, shelf: Any, first: int, step: int) -> None:
-    import torch
-
-    torch.set_num_threads(1)
+    begin_worker()
     index = first
     while True:
         try:

@@ -16,16 +16,25 @@ NEIGHBOURS = 12
 
 
 class SequenceSpecimen(Specimen):
-    """States are frame numbers. There are no known parts: motions are fitted locally.
+    """States are frame numbers. Motions are those of its rigid parts if known, else fitted locally.
 
     Args:
         sequence: The motion.
         identity: Who it is; by default as the sequence says. ``sequence.meta["instance"]`` names
             the object when several sequences show the same one (by default its name up to a
             slash does), and ``sequence.meta["up"]`` ("y" or "z", default "z") how it stands.
+        face_part: [F] rigid parts, if all of it is made of such.
+        colors: [V, 3] uint8 sRGB, or None.
     """
 
-    def __init__(self, sequence: VertexSequence, identity: Identity | None = None) -> None:
+    def __init__(
+        self,
+        sequence: VertexSequence,
+        identity: Identity | None = None,
+        *,
+        face_part: np.ndarray | None = None,
+        colors: np.ndarray | None = None,
+    ) -> None:
         if sequence.meta.get("up", "z") == "y":
             sequence = _z_up(sequence)
         self.sequence = sequence
@@ -40,7 +49,8 @@ class SequenceSpecimen(Specimen):
         first = sequence.vertices[0].astype(np.float64)
         self.faces = sequence.faces
         self.face_component = connected_components(first, self.faces)[self.faces[:, 0]]
-        self.face_part = np.full(len(self.faces), -1)
+        self.rigid, self.colors = face_part is not None, colors
+        self.face_part = np.full(len(self.faces), -1) if face_part is None else face_part
         self.face_areas = 0.5 * np.linalg.norm(face_normals(first, self.faces), axis=-1)
 
     def states(self, rng: np.random.Generator, count: int) -> np.ndarray:
@@ -75,6 +85,8 @@ class SequenceSpecimen(Specimen):
 
     def motions(self, samples: Samples, before: np.ndarray, after: np.ndarray) -> Motions:
         """One motion per place: exact for the place itself, fitted to its neighbours."""
+        if self.rigid:
+            return self._part_motions(samples, before, after)
         start, _ = self.carry(samples, before)
         end, _ = self.carry(samples, after)
         component = np.broadcast_to(samples.component, start.shape[:2])
@@ -85,9 +97,28 @@ class SequenceSpecimen(Specimen):
         index = np.broadcast_to(np.arange(start.shape[1]), start.shape[:2])
         return Motions(matrices, index, False)
 
+    def _part_motions(self, samples: Samples, before: np.ndarray, after: np.ndarray) -> Motions:
+        start, end = self.vertices(before), self.vertices(after)
+        count = int(self.face_part.max()) + 1
+        matrices = np.tile(np.eye(4), (len(before), count, 1, 1))
+        for part in np.unique(self.face_part):
+            members = np.unique(self.faces[self.face_part == part])
+            old, new = start[:, members], end[:, members]
+            middle, moved = old.mean(1, keepdims=True), new.mean(1, keepdims=True)
+            turn = _best_rotations(old - middle, new - moved)
+            matrices[:, part, :3, :3] = turn
+            matrices[:, part, :3, 3] = moved[:, 0] - (turn @ middle.mT)[..., 0]
+        index = np.broadcast_to(samples.part, (len(before), samples.part.shape[1]))
+        return Motions(matrices, index, True)
+
     def reshaped(self, scale: np.ndarray, *, mirror: bool = False) -> SequenceSpecimen:
-        """All frames scaled: soft things stay plausible, and motions are fitted anew."""
-        scale = np.asarray(scale, np.float32) * np.array([-1 if mirror else 1, 1, 1], np.float32)
+        """All frames scaled: soft things stay plausible, and motions are fitted anew.
+
+        Rigid parts, moved already, would not stay rigid: then only the mean of `scale` counts.
+        """
+        scale = np.asarray(scale, np.float32)
+        scale = np.full(3, np.prod(scale) ** (1 / 3), np.float32) if self.rigid else scale
+        scale = scale * np.array([-1 if mirror else 1, 1, 1], np.float32)
         faces = self.faces[:, ::-1] if mirror else self.faces
         # Velocities and forces would no longer belong to the material: they are left behind.
         sequence = replace(
@@ -97,7 +128,8 @@ class SequenceSpecimen(Specimen):
             velocities=None,
             forces=None,
         )
-        return SequenceSpecimen(sequence, self.identity)
+        part = self.face_part if self.rigid else None
+        return SequenceSpecimen(sequence, self.identity, face_part=part, colors=self.colors)
 
 
 def local_rotations(start: np.ndarray, end: np.ndarray, component: np.ndarray) -> np.ndarray:
@@ -115,9 +147,13 @@ def local_rotations(start: np.ndarray, end: np.ndarray, component: np.ndarray) -
     spread = np.concatenate([start / size, 4.0 * component[:, None]], axis=1)
     _, near = KDTree(spread).query(spread, k=min(NEIGHBOURS, len(start)))
     near = near.reshape(len(start), -1)
-    before, after = start[near] - start[:, None], end[near] - end[:, None]
+    return _best_rotations(start[near] - start[:, None], end[near] - end[:, None])
+
+
+def _best_rotations(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """[N, 3, 3] rotations that best take vectors [N, K, 3] to others (Kabsch)."""
     covariance = np.einsum("nki,nkj->nij", after, before)
-    # Where the neighbours leave a turn open (a straight rope), the least turn is taken.
+    # Where the vectors leave a turn open (a straight rope), the least turn is taken.
     trace = np.einsum("nki,nki->n", before, before)
     covariance += (1e-6 * trace + 1e-30)[:, None, None] * np.eye(3)
     u, _, vt = np.linalg.svd(covariance)

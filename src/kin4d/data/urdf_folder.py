@@ -90,8 +90,10 @@ def articulate(
     carrier: dict[str, str] = {}
     for link in body.order:
         joint = joint_above.get(link)
-        stands_alone = joint is None or joint.name in live
-        carrier[link] = link if stands_alone else carrier[joint.parent]
+        if joint is None or joint.name in live:
+            carrier[link] = link
+        else:
+            carrier[link] = carrier[joint.parent]
     heads = [link for link in body.order if carrier[link] == link]
     links = tuple(
         _link(head, [link for link in body.order if carrier[link] == head], poses, meshes)

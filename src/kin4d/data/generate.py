@@ -1,0 +1,190 @@
+"""Generation: a plan of objects, made into a store by this process, many, or a cluster.
+
+A plan says what every shard holds, and a shard is made from the plan and its number alone. So it
+does not matter who makes it, or in which order, or how often the work was interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kin4d.data.named_sources import named_source
+from kin4d.data.shard import Record, dropped, record
+from kin4d.data.sources import SEEDS, SeededSource
+from kin4d.data.store import SequenceStore, StoreWriter
+from kin4d.errors import InputError
+from kin4d.progress import track
+
+Shards = Iterator[tuple[int, list[Record]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What to make.
+
+    Attributes:
+        sources: Names; see `kin4d.data.named_sources`.
+        categories: Only these; all if empty.
+        count: Sequences, shared evenly between the sources; a list of objects may have fewer.
+        seed: Seeds of objects run from a million times this.
+        frames: Length of the motions of articulated objects.
+        per_shard: Sequences per shard.
+    """
+
+    sources: tuple[str, ...] = ("articulated",)
+    categories: tuple[str, ...] = ()
+    count: int = 1000
+    seed: int = 0
+    frames: int = 16
+    per_shard: int = 32
+
+    def __post_init__(self) -> None:
+        for name in ("count", "frames", "per_shard"):
+            if getattr(self, name) < 1:
+                raise InputError(name, value=getattr(self, name), allowed=">= 1")
+        if not 0 <= self.seed < SEEDS // 1_000_000:
+            allowed = f"0 to {SEEDS // 1_000_000 - 1}"
+            raise InputError("seed", value=self.seed, allowed=allowed)
+        if not self.sources:
+            raise InputError("no source named", allowed="one or more")
+
+    @property
+    def shards(self) -> int:
+        """How many."""
+        return -(-len(self._items) // self.per_shard)
+
+    def make(self, number: int) -> list[Record]:
+        """The records of a shard; objects that cannot be made are recorded as dropped."""
+        start = number * self.per_shard
+        return [self._record(*item) for item in self._items[start : start + self.per_shard]]
+
+    @cached_property
+    def _sources(self) -> list[Any]:
+        return [named_source(name) for name in self.sources]
+
+    @cached_property
+    def _items(self) -> list[tuple[int, str, int]]:
+        """(source, category, seed) for what is made, (source, "", position) for what is listed."""
+        items, known = [], set()
+        for place, source in enumerate(self._sources):
+            share = self.count // len(self._sources)
+            share += place < self.count % len(self._sources)
+            if isinstance(source, SeededSource):
+                wanted = [
+                    c for c in source.categories if not self.categories or c in self.categories
+                ]
+                known |= set(source.categories)
+                for i in range(share if wanted else 0):
+                    seed = self.seed * 1_000_000 + i // len(wanted)
+                    items.append((place, wanted[i % len(wanted)], seed))
+            else:
+                listed = [who.category for who in source.identities]
+                known |= set(listed)
+                chosen = [
+                    i for i, c in enumerate(listed) if not self.categories or c in self.categories
+                ]
+                items += [(place, "", i) for i in chosen[:share]]
+        unknown = sorted(set(self.categories) - known)
+        if unknown:
+            raise InputError(
+                "no source has such a category", value=unknown[0], allowed=", ".join(sorted(known))
+            )
+        return items
+
+    def _record(self, place: int, category: str, number: int) -> Record:
+        source = self._sources[place]
+        seeded = isinstance(source, SeededSource)
+        try:
+            specimen = source.make(category, number) if seeded else source.load(number)
+        except InputError as error:
+            who = source.identity(category, number) if seeded else source.identities[number]
+            return dropped(who, str(error))
+        return record(specimen, frames=self.frames)
+
+
+def generate(
+    plan: Plan, path: str | Path, *, workers: int = 1, cluster: bool = False
+) -> SequenceStore:
+    """Make what is missing of a store; call it again after any interruption.
+
+    Args:
+        plan: What to make.
+        path: The store's folder.
+        workers: Processes; with `cluster`, the size of a cluster started here if none is running.
+        cluster: Spread the work over Ray (extra ``[cluster]``): the cluster that the environment
+            variable RAY_ADDRESS names, or one on this machine.
+    """
+    if workers < 1:
+        raise InputError("workers", value=workers, allowed=">= 1")
+    with StoreWriter.begin(path, _json(plan)) as writer:
+        numbers = [number for number in range(plan.shards) if not writer.has(number)]
+        if cluster:
+            made = _on_ray(plan, numbers, workers)
+        elif workers > 1 and len(numbers) > 1:
+            made = _in_processes(plan, numbers, workers)
+        else:
+            made = ((number, plan.make(number)) for number in numbers)
+        for number, records in track(made, "making shards", total=len(numbers)):
+            writer.commit(number, records)
+    return SequenceStore.open(path)
+
+
+def _json(plan: Plan) -> dict[str, Any]:
+    return {k: [*v] if isinstance(v, tuple) else v for k, v in asdict(plan).items()}
+
+
+def _in_processes(plan: Plan, numbers: Sequence[int], workers: int) -> Shards:
+    import multiprocessing
+    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+
+    from kin4d.data.worker import begin_worker
+
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=begin_worker) as pool:
+        queue, running = iter(numbers), {}
+        try:
+            while True:
+                # A few in hand, so that finished shards do not pile up in memory.
+                while len(running) < 2 * workers and (number := next(queue, None)) is not None:
+                    running[pool.submit(plan.make, number)] = number
+                if not running:
+                    return
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    yield running.pop(future), future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _on_ray(plan: Plan, numbers: Sequence[int], workers: int) -> Shards:
+    import os
+
+    from kin4d.extras import require
+
+    ray: Any = require("ray", extra="cluster", purpose="generating on a cluster")
+    ours = not ray.is_initialized()
+    if ours and os.environ.get("RAY_ADDRESS"):
+        ray.init(log_to_driver=False)
+    elif ours:
+        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
+    try:
+        make = ray.remote(_make)
+        abreast = 2 * max(int(ray.cluster_resources().get("CPU", 1)), 1)
+        queue, running = iter(numbers), {}
+        while True:
+            while len(running) < abreast and (number := next(queue, None)) is not None:
+                running[make.remote(plan, number)] = number
+            if not running:
+                return
+            (done, *_), _ = ray.wait([*running], num_returns=1)
+            yield running.pop(done), ray.get(done)
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+def _make(plan: Plan, number: int) -> list[Record]:
+    return plan.make(number)
