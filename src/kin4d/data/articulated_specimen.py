@@ -75,6 +75,10 @@ class ArticulatedSpecimen(Specimen):
         table = np.array(keys)
         return np.stack([np.interp(at, np.arange(len(keys)), column) for column in table.T], axis=1)
 
+    def ends(self) -> np.ndarray:
+        """[3, k]: rest, all joints at their lower and all at their upper limits."""
+        return np.stack([self.object.q0, *self.object.limits.T])
+
     def vertices(self, states: np.ndarray) -> np.ndarray:
         """[n, V, 3] m."""
         return self.object.vertices(states)

@@ -68,6 +68,12 @@ class SequenceSpecimen(Specimen):
         count = min(frames, len(self.sequence))
         return np.round(np.linspace(0, len(self.sequence) - 1, count)).astype(np.int64)
 
+    def ends(self) -> np.ndarray:
+        """[3]: the first frame, the one farthest from it, and the one farthest from that."""
+        flat = self.sequence.vertices.reshape(len(self.sequence), -1)
+        far = int(np.linalg.norm(flat - flat[0], axis=1).argmax())
+        return np.array([0, far, int(np.linalg.norm(flat - flat[far], axis=1).argmax())])
+
     def vertices(self, states: np.ndarray) -> np.ndarray:
         """[n, V, 3] m."""
         return self.sequence.vertices[states].astype(np.float64)

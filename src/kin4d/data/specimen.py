@@ -127,6 +127,10 @@ class Specimen(ABC):
         """States to show it by, one after the other: [T, ...], at most `frames` of them."""
 
     @abstractmethod
+    def ends(self) -> np.ndarray:
+        """[3, ...] states that tell most: at rest, and both ends of what it can do."""
+
+    @abstractmethod
     def vertices(self, states: np.ndarray) -> np.ndarray:
         """[n, V, 3] m."""
 

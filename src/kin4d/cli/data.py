@@ -1,0 +1,181 @@
+"""`kin4d data`: make a store of moving objects, and look into one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from kin4d.cli.output import say
+from kin4d.errors import InputError
+
+if TYPE_CHECKING:
+    from kin4d.data.specimen import Specimen
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Make a store of objects in motion; run the same command again to go on after a stop."""
+
+    out: Path
+    """Folder of the store."""
+    sources: tuple[str, ...] = ("articulated",)
+    """What to draw from; run with an unknown name to see them all."""
+    categories: tuple[str, ...] = ()
+    """Only these kinds."""
+    count: int = 1000
+    """Sequences, shared evenly between the sources."""
+    seed: int = 0
+    """Other seeds give other objects."""
+    frames: int = 16
+    """Frames of articulated motions."""
+    per_shard: int = 32
+    """Sequences that are finished together."""
+    workers: int = 2
+    """Processes."""
+    cluster: bool = False
+    """Work on Ray: the cluster RAY_ADDRESS names, or one started on this machine."""
+    json: bool = False
+    """Print JSON for machines."""
+
+    def run(self) -> None:
+        from kin4d.data.generate import Plan, generate
+
+        plan = Plan(
+            sources=self.sources,
+            categories=self.categories,
+            count=self.count,
+            seed=self.seed,
+            frames=self.frames,
+            per_shard=self.per_shard,
+        )
+        store = generate(plan, self.out, workers=self.workers, cluster=self.cluster)
+        data = {"written": str(self.out), "sequences": len(store), "dropped": len(store.dropped)}
+        text = f"{len(store)} sequences in {self.out}"
+        if store.dropped:
+            text += f"; {len(store.dropped)} could not be made, the first because: "
+            text += store.dropped[0]["dropped"]
+        say(text, data, as_json=self.json)
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Count what is in a store."""
+
+    store: Annotated[Path, tyro.conf.Positional]
+    """Its folder."""
+    json: bool = False
+    """Print JSON for machines."""
+
+    def run(self) -> None:
+        from kin4d.data.sheet import statistics
+        from kin4d.data.store import SequenceStore
+
+        found = statistics(SequenceStore.open(self.store))
+        lines = [
+            f"{found['sequences']} sequences, {found['frames']} frames, "
+            f"{found['bytes'] / 1e6:.1f} MB in {found['shards']} shards; "
+            f"{found['dropped']} could not be made"
+        ]
+        for group in ("sources", "splits", "licences", "categories"):
+            counts = sorted(found[group].items(), key=lambda item: (-item[1], item[0]))
+            lines.append(f"{group + ':':12}" + ", ".join(f"{name} {n}" for name, n in counts))
+        say("\n".join(lines), found, as_json=self.json)
+
+
+@dataclass(frozen=True)
+class Verify:
+    """Compare a store with its checksums."""
+
+    store: Annotated[Path, tyro.conf.Positional]
+    """Its folder."""
+    json: bool = False
+    """Print JSON for machines."""
+
+    def run(self) -> None:
+        from kin4d.data.store import SequenceStore
+
+        store = SequenceStore.open(self.store)
+        problems = store.verify()
+        if problems:
+            raise InputError(
+                f"{self.store} has {len(problems)} problems: " + "; ".join(problems[:5]),
+                hint="delete the damaged shards' folders and make the store again",
+            )
+        data = {"sequences": len(store), "shards": len(store.shards), "problems": []}
+        text = f"{len(store)} sequences in {len(store.shards)} shards, all as they were written"
+        say(text, data, as_json=self.json)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Draw a contact sheet per category: objects at rest and at both ends of their range."""
+
+    out: Path
+    """Folder for the pictures."""
+    source: str = "articulated"
+    """A source's name, or store:DIR."""
+    categories: tuple[str, ...] = ()
+    """Only these kinds."""
+    count: int = 6
+    """Objects per picture."""
+    tile: int = 160
+    """Pixels per view."""
+    json: bool = False
+    """Print JSON for machines."""
+
+    def run(self) -> None:
+        from PIL import Image
+
+        from kin4d.data.sheet import contact_sheet
+        from kin4d.files import atomic_path
+        from kin4d.progress import track
+
+        chosen = _by_category(self.source, self.categories, self.count)
+        for category, specimens in track(chosen.items(), "drawing", total=len(chosen)):
+            picture = Image.fromarray(contact_sheet(specimens, tile=self.tile))
+            with atomic_path(self.out / f"{category}.jpg") as path:
+                picture.save(path, quality=88)
+        data = {"written": str(self.out), "categories": [*chosen]}
+        say(f"{len(chosen)} contact sheets in {self.out}", data, as_json=self.json)
+
+
+_Action = Annotated[
+    Annotated[Objects, tyro.conf.subcommand("objects")]
+    | Annotated[Stats, tyro.conf.subcommand("stats")]
+    | Annotated[Verify, tyro.conf.subcommand("verify")]
+    | Annotated[Sheet, tyro.conf.subcommand("sheet")],
+    tyro.conf.arg(name=""),
+]
+
+
+def data(action: _Action) -> None:
+    """Make objects in motion to learn from, and look into what was made.
+
+    Args:
+        action: What to do.
+    """
+    action.run()
+
+
+def _by_category(source: str, categories: tuple[str, ...], count: int) -> dict[str, list[Specimen]]:
+    """The first `count` specimens of each category of a source."""
+    from kin4d.data.named_sources import named_source
+    from kin4d.data.sources import SeededSource
+
+    found = named_source(source)
+    if isinstance(found, SeededSource):
+        found = found.only(categories) if categories else found
+        return {c: [found.make(c, seed) for seed in range(count)] for c in found.categories}
+    members: dict[str, list[int]] = {}
+    for index, who in enumerate(found.identities):
+        members.setdefault(who.category, []).append(index)
+    wanted = categories or tuple(sorted(members))
+    for category in wanted:
+        if category not in members:
+            raise InputError(
+                f"{source} has no such category", value=category, allowed=", ".join(members)
+            )
+    return {c: [found.load(index) for index in members[c][:count]] for c in wanted}
