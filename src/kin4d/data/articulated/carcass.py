@@ -21,14 +21,17 @@ def fill_bays(
     wall: float,
     columns: list[list[str]],
     colors: Scheme,
+    *,
+    hollow: bool = True,
 ) -> list[Box]:
     """Put doors, drawers and shelves into a carcass; returns its inner boards.
 
     `columns` names what each bay holds, from the left and from the bottom: ``door``, ``pair``,
-    ``drawer``, ``open``, ``flap`` (opens down) or ``lift`` (opens up).
+    ``drawer``, ``open``, ``flap`` (opens down) or ``lift`` (opens up). If the carcass is not
+    `hollow` there are fronts only, before it.
     """
     (x0, y0, z0), (x1, y1, z1) = low, high
-    inset = make.chance(0.4)
+    inset = hollow and make.chance(0.4)
     gap = make.pick(0.0, 0.002, 0.004)
     thick = make.between(0.014, 0.026)
     divided = make.chance(0.7)
@@ -75,6 +78,7 @@ def fill_bays(
                     colors.inside,
                     style=drawer_style,
                     grip=grip,
+                    hollow=hollow,
                 )
             elif kind in ("door", "pair"):
                 if make.chance(0.6) and bz1 - bz0 > 0.3:
@@ -178,13 +182,15 @@ def carcass(
     columns: list[list[str]],
     colors: Scheme,
 ) -> None:
-    """A box of boards on feet with its bays filled."""
+    """A box of boards on feet with its bays filled; now and then a solid block instead."""
     width, depth, height = size
     wall = make.between(0.012, 0.03)
     low, high = (-width / 2, 0.0, foot), (width / 2, depth, foot + height)
     back = make.between(0.004, 0.012) if make.chance(0.85) else 0.0
-    boards = shell(low, high, wall, back=back)
-    boards += fill_bays(make, base, low, high, wall, columns, colors)
+    hollow = make.chance(0.9)
+    boards = shell(low, high, wall, back=back) if hollow else [(low, high)]
+    inner = fill_bays(make, base, low, high, wall, columns, colors, hollow=hollow)
+    boards += inner if hollow else []
     base.add(make.shapes.boards(boards, colors.body, merged=make.merged))
     if foot > 0:
         base.add(feet(make, (low[0], 0.02), (high[0], depth), foot, colors.accent))

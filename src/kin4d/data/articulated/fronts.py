@@ -87,10 +87,12 @@ def add_drawer(
     *,
     style: str | None = None,
     grip: str | None = None,
+    hollow: bool = True,
 ) -> LinkDraft:
     """A drawer: a front filling `low` to `high` and a tray within the `opening` behind it.
 
-    See `add_door` for `style` and `grip`.
+    See `add_door` for `style` and `grip`. Without a `hollow` to run in, and sometimes anyway, it
+    is a front alone.
     """
     (x0, y0, z0), (x1, y1, z1) = low, high
     (ox0, _, oz0), (ox1, oy1, oz1) = opening
@@ -99,8 +101,7 @@ def add_drawer(
     parts = leaf(
         make, low, high, color, style=style or make.pick("slab", "rounded", "framed", "panelled")
     )
-    kind = make.pick("tray", "tray", "tray", "tray", "front")
-    if kind == "tray":
+    if hollow and make.chance(0.85):
         gap = make.pick(0.0, 0.002, 0.006, 0.012)
         gap = min(gap, 0.05 * width, 0.05 * height)
         wall = min(make.between(0.006, 0.014), 0.1 * width, 0.15 * height)

@@ -12,9 +12,10 @@ from kin4d.data.articulated.categories import make_object
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from kin4d.geometry.camera import Camera
+
 ROWS = ("rest", "lower end", "upper end")
 _VIEW = (0.8, -1.5, 0.75)
-_TIGHTER = 0.82
 
 
 def contact_sheet(
@@ -42,20 +43,31 @@ def views(obj: ArticulatedObject, tile: int) -> np.ndarray:
     All three share one camera, so that motion can be compared, unless a state would be small in it.
     """
     from kin4d.bodies.body import play
-    from kin4d.geometry.camera import Camera
     from kin4d.render.pointmaps import render_clip
 
     states = np.stack([obj.q0, obj.limits[:, 0], obj.limits[:, 1]])
-    clip = play(obj.body(), states)
-    common = clip.bounds
+    body = obj.body()
+    seen = obj.vertices(states)
+    common = _camera(seen.reshape(-1, 3), tile)
     out = np.empty((len(states), tile, tile, 3), np.uint8)
-    for i in range(len(states)):
-        own = np.stack([clip.vertices[i].min(0), clip.vertices[i].max(0)]).astype(np.float64)
-        small = np.linalg.norm(own[1] - own[0]) < 0.4 * np.linalg.norm(common[1] - common[0])
-        bounds = own if small else common
-        # The camera frames the box's circumscribed sphere; objects are well inside of that.
-        bounds = bounds.mean(0) + _TIGHTER * (bounds - bounds.mean(0))
-        camera = Camera.framing(bounds, direction=_VIEW, width=tile, height=tile, fov=28.0)
-        still = play(obj.body(), states[i : i + 1])
+    for i, vertices in enumerate(seen):
+        across = np.ptp(common.project(vertices)[0], axis=0).max()
+        camera = common if across > 0.35 * tile else _camera(vertices, tile)
+        still = play(body, states[i : i + 1])
         out[i] = render_clip(still, camera, threads=1).rgb[0]
     return out
+
+
+def _camera(points: np.ndarray, tile: int) -> Camera:
+    """A camera whose square picture is just filled by `points` [N, 3]."""
+    from kin4d.geometry.camera import Camera
+
+    bounds = np.stack([points.min(0), points.max(0)])
+    wide = Camera.framing(bounds, direction=_VIEW, width=tile, height=tile, fov=28.0)
+    pixels = wide.project(points)[0]
+    low, high = pixels.min(0), pixels.max(0)
+    zoom = 0.88 * tile / (high - low).max()
+    K = wide.K.copy()
+    K[:2] *= zoom
+    K[:2, 2] += (tile - 1) / 2 - zoom * (low + high) / 2
+    return Camera(K, wide.pose, tile, tile)

@@ -157,11 +157,12 @@ def clock(rng: np.random.Generator) -> ArticulatedObject:
     base = make.base(shapes.ring_plate(outer, inner, 0, deep, color).facing_front())
     base.add(shapes.prism(inner, 0, 0.4 * deep, face).facing_front())
     y = -0.4 * deep
+    ink = shaded(face, 0.2) if sum(face) > 300 else (236, 236, 232)
     for hour in range(12) if make.chance(0.8) else range(0, 12, 3):
         mark = shapes.box(
             (-0.01 * radius, -0.001, 0.72 * radius),
             (0.01 * radius, 0.0, 0.82 * radius),
-            shaded(face, 0.3),
+            ink,
         )
         base.add(mark.turned("y", hour * np.pi / 6).moved(0, y))
     step = 0.12 * deep
@@ -173,7 +174,7 @@ def clock(rng: np.random.Generator) -> ArticulatedObject:
             shapes.box(
                 (-wide * radius, front, -0.12 * radius),
                 (wide * radius, back, long * radius),
-                shaded(face, 0.2),
+                ink,
             )
         )
     return make.build()

@@ -169,7 +169,7 @@ def _pair(make: Builder) -> None:
     base.add(shapes.cylinder(radius, 0.01, tall, color))
     swing = make.chance(0.6)
     target = base
-    rise = max(make.between(0.06, 0.16), 0.06)
+    rise = make.between(0.06, 0.16)
     if swing:
         target = make.hinge("spout", base, (0, 0, tall), (0, 0, 1), (-0.9, 0.9))
         target.add(shapes.cylinder(1.05 * radius, tall, tall + 0.02, color))

@@ -50,7 +50,7 @@ def safe(rng: np.random.Generator) -> ArticulatedObject:
         colors.accent,
         grip="none",
         style=make.pick("slab", "slab", "panelled", "rounded"),
-        widest=2.9,
+        widest=2.4,
     )
     if not inset and make.chance(0.5):
         radius = make.between(0.008, 0.014)

@@ -52,9 +52,8 @@ def wardrobe(rng: np.random.Generator) -> ArticulatedObject:
         make.between(0.014, 0.024),
         make.between(0.002, 0.01),
     )
-    tracks = 2
     doors = make.count(2, 3)
-    room = tracks * (thick + gap) + 0.02
+    room = 2 * (thick + gap) + 0.02
     low, high = (-width / 2, 0.0, 0.0), (width / 2, depth, height)
     boards = shell(low, high, wall, back=0.008)
     middle = make.between(-0.2, 0.2) * width
@@ -70,43 +69,27 @@ def wardrobe(rng: np.random.Generator) -> ArticulatedObject:
     overlap = make.between(0.02, 0.06)
     leaf_width = (inner + (doors - 1) * overlap) / doors
     style = make.pick("slab", "framed", "panelled", "glazed")
-    for d in range(doors):
-        # Alternate tracks; in a run of three the outer two share one and the middle one moves over.
-        track = d % tracks
-        y = 0.006 + track * (thick + gap)
-        x = low[0] + wall + d * (leaf_width - overlap)
-        if doors == 3 and d == 2:
-            continue
-        reach = inner - leaf_width if doors == 2 else (leaf_width - overlap)
-        span = (0.0, reach) if d == 0 else (-reach, 0.0)
-        if doors == 3 and d == 1:
-            span = (-reach, reach)
-        if doors == 3 and d == 0:
-            span = (0.0, reach - overlap)
-        part = leaf(
-            make,
-            (x, y, wall + 0.004),
-            (x + leaf_width, y + thick, height - wall - 0.004),
-            colors.front,
-            style=style,
-        )
-        make.slider("door", base, (1, 0, 0), span).add(part)
-    if doors == 3:
-        x = high[0] - wall - leaf_width
-        base.add(
-            leaf(
-                make,
-                (x, 0.006, wall),
-                (x + leaf_width, 0.006 + thick, height - wall),
-                colors.front,
-                style=style,
-            )
-        )
+    step = leaf_width - overlap
+    # Two doors pass each other; of three, the middle one passes both and the last stands still.
+    spans = {
+        2: [(0.0, inner - leaf_width), (leaf_width - inner, 0.0)],
+        3: [(0.0, step - overlap), (-step, step), None],
+    }[doors]
+    grips = make.chance(0.6)
+    for d, span in enumerate(spans):
+        x, y = low[0] + wall + d * step, 0.006 + d % 2 * (thick + gap)
+        corners = (x, y, wall + 0.004), (x + leaf_width, y + thick, height - wall - 0.004)
+        link = base if span is None else make.slider("door", base, (1, 0, 0), span)
+        link.add(leaf(make, *corners, colors.front, style=style))
+        if grips and d % 2 == 0:
+            near = x + 0.03 if d == 0 else x + leaf_width - 0.03
+            pull = (near - 0.012, y - 0.012, 0.4 * height), (near + 0.012, y, 0.4 * height + 0.12)
+            link.add(make.shapes.box(*pull, colors.accent))
     return make.build()
 
 
 def storage_chest(rng: np.random.Generator) -> ArticulatedObject:
-    """A trunk with a lid hinged at the back, flat or domed, with or without a tray and drawers."""
+    """A trunk with a lid hinged at the back, flat or domed."""
     make = Builder("storage_chest", rng, size=1.0)
     width, depth, height = make.between(0.5, 1.3), make.between(0.35, 0.6), make.between(0.3, 0.6)
     wall, colors = make.between(0.012, 0.03), scheme(make, "wood", "paint")

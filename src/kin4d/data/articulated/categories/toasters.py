@@ -43,7 +43,7 @@ def toaster(rng: np.random.Generator) -> ArticulatedObject:
     if slots == 4:
         walls += [((-0.012, a, foot + 0.03), (0.012, b, high[2])) for a, b in openings]
     base.add(shapes.boards(walls, color, merged=make.merged))
-    radius = make.pick(0.0, make.between(0.01, 0.04))
+    radius = make.pick(0.0, make.between(0.008, 0.025))
     for side in (-1, 1):
         x0, x1 = sorted((side * length / 2, side * (length / 2 - end)))
         if radius:

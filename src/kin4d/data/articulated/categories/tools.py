@@ -155,13 +155,9 @@ def tongs(rng: np.random.Generator) -> ArticulatedObject:
         path[-1, 0] = tip
         link.add(_flat_bar(make, path, thick, -width / 2, width / 2, color))
         paddle = rounded_rectangle(1.6 * width, 0.16 * length, 0.5 * width, make.shapes.sides)
-        part = make.shapes.prism(paddle, 0, thick, pad).facing_side().turned("x", np.pi / 2 * 0)
-        part = Part(
-            part.vertices[:, [0, 2, 1]] * (side, 1, 1),
-            part.faces if side < 0 else part.faces[:, ::-1],
-            pad,
-        )
-        link.add(part.moved(side * 0.0004, length + 0.06 * length, 0))
+        part = make.shapes.prism(paddle[:, ::-1][::-1], 0, thick, pad).facing_side()
+        part = part if side > 0 else part.mirrored(0)
+        link.add(part.moved(side * 0.0004, 1.06 * length))
     ring = make.shapes.cylinder(
         bulge * 0.6 + 0.002, -width / 2 - 0.001, width / 2 + 0.001, shaded(color)
     )
