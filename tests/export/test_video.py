@@ -9,7 +9,7 @@ from PIL import Image
 
 from kin4d.errors import InputError, OutputError
 from kin4d.export import video
-from kin4d.export.video import read_video, write_pictures, write_video
+from kin4d.export.video import read_video, write_picture, write_video
 
 
 def moving_square(frames: int, height: int, width: int) -> np.ndarray:
@@ -60,12 +60,14 @@ def test_still_frames_do_not_shorten_a_gif(tmp_path):
     assert total == 1000
 
 
-def test_pictures_come_back(tmp_path):
-    frames = moving_square(3, 9, 11)
-    folder = write_pictures(frames, tmp_path / "frames")
-    files = sorted(folder.iterdir())
-    assert [file.name for file in files] == [f"frame_000{i}.png" for i in range(3)]
-    np.testing.assert_array_equal(np.stack([np.asarray(Image.open(f)) for f in files]), frames)
+def test_a_picture_comes_back(tmp_path):
+    frame = moving_square(1, 9, 11)[0]
+    np.testing.assert_array_equal(
+        np.asarray(Image.open(write_picture(frame, tmp_path / "a.png"))), frame
+    )
+    with pytest.raises(InputError, match=r"b\.nonsense"):
+        write_picture(frame, tmp_path / "b.nonsense")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.png"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from kin4d.errors import InputError
 from kin4d.motion.actions import Actions, integrate
 from kin4d.motion.control import to_actions, to_coordinates
 from kin4d.motion.conventions import values_to_poses
-from kin4d.motion.resample import resample
+from kin4d.motion.resample import resample, resampled_fps
 
 
 @settings(max_examples=30, deadline=None)
@@ -25,6 +25,10 @@ def test_ends_and_duration_are_kept(before, after) -> None:
         actions = resample(Actions(kind="joint", values=q, fps=15.0), after)
         assert (after - 1) / actions.fps == pytest.approx((before - 1) / 15.0)
         np.testing.assert_allclose(actions.values, out)
+
+
+def test_one_frame_keeps_its_rate() -> None:
+    assert resampled_fps(15.0, 60, 1) == resampled_fps(15.0, 1, 49) == 15.0
 
 
 def test_straight_lines_stay_straight() -> None:

@@ -51,7 +51,7 @@ def calibrate(
     from kin4d.bodies.mount import prune
     from kin4d.bodies.robot_names import load_robot
     from kin4d.data.recordings import read_motion
-    from kin4d.export.video import read_video
+    from kin4d.export.video import read_video, write_picture
     from kin4d.motion.control import to_coordinates
     from kin4d.render.calibrate import calibrate as fit_camera
     from kin4d.render.calibrate import refine_camera
@@ -94,7 +94,7 @@ def calibrate(
         f"({', '.join(f'{value:.3f}' for value in place)}) m, written to {output}"
     )
     if overlay is not None:
-        _write_overlay(overlay, overlay_sheet(SilhouetteVideo(body, q, frames), camera))
+        write_picture(overlay_sheet(SilhouetteVideo(body, q, frames), camera), overlay)
         data["overlay"] = str(overlay)
         lines.append(f"drawn over the video in {overlay}")
     say("\n".join(lines), data, as_json=json)
@@ -111,12 +111,3 @@ def _rows(frames: int, rate: float, states: Actions) -> np.ndarray:
             hint="check that they belong together, and their frame rates",
         )
     return rows.clip(max=len(states) - 1)
-
-
-def _write_overlay(path: Path, picture: np.ndarray) -> None:
-    from PIL import Image
-
-    from kin4d.files import atomic_path
-
-    with atomic_path(path) as temporary:
-        Image.fromarray(picture).save(temporary)

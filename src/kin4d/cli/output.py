@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kin4d.geometry.clip import Clip
 
-_MOVIES = (".mp4", ".gif")
-
 
 def say(text: str, data: dict[str, Any], *, as_json: bool) -> None:
     """Print `text` for people, or `data` as JSON for machines."""
@@ -33,14 +31,14 @@ def write_motion(clip: Clip, path: Path, *, width: int = 720, height: int = 480)
         width: Movie width in pixels.
         height: Movie height in pixels.
     """
-    if path.suffix.lower() in _MOVIES:
-        from kin4d.export.video import write_video
+    from kin4d.export import write_clip
+    from kin4d.export.video import VIDEO_SUFFIXES, write_video
+
+    if path.suffix.lower() in VIDEO_SUFFIXES:
         from kin4d.render.pointmaps import render_clip
 
         video = render_clip(clip, width=width, height=height)
         return write_video(video.rgb, path, fps=clip.fps)
-    from kin4d.export import write_clip
-
     return write_clip(clip, path)
 
 

@@ -99,13 +99,13 @@ def _follow(
     from kin4d.files import atomic_path
     from kin4d.geometry.camera import Camera
     from kin4d.motion.control import to_coordinates
-    from kin4d.motion.resample import resample
+    from kin4d.motion.resample import resample, resampled_fps
     from kin4d.render.pointmaps import framing_camera, never_seen, render_bodies
 
     q, reached = to_coordinates(actions, body)
     rate = actions.fps
     if frames:
-        rate = actions.fps * (frames - 1) / max(len(q) - 1, 1) if len(q) > 1 else actions.fps
+        rate = resampled_fps(rate, len(q), frames)
         q = resample(q, frames, body=body)
     if camera_file is None:
         camera = framing_camera(play(body, q).bounds, width=size[0], height=size[1])
@@ -143,7 +143,7 @@ def _inspect(
     body: RobotBody, picture: Path | None, *, size: tuple[int, int], as_json: bool
 ) -> None:
     from kin4d.bodies.body import play
-    from kin4d.files import atomic_path
+    from kin4d.export.video import write_picture
     from kin4d.render.pointmaps import render_clip
 
     limits = body.limits.tolist()
@@ -171,11 +171,8 @@ def _inspect(
     ]
     lines += [f"  missing mesh: {name}" for name in body.missing]
     if picture is not None:
-        from PIL import Image
-
-        frame = render_clip(play(body, body.q0[None]), width=size[0], height=size[1]).rgb[0]
-        with atomic_path(picture) as path:
-            Image.fromarray(frame).save(path)
+        video = render_clip(play(body, body.q0[None]), width=size[0], height=size[1])
+        write_picture(video.rgb[0], picture)
         lines.append(f"drawn in {picture}")
         data["written"] = str(picture)
     say("\n".join(lines), data, as_json=as_json)

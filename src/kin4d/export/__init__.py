@@ -7,11 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from kin4d.errors import InputError
+from kin4d.export.gltf import write_glb
+from kin4d.export.pc2 import write_pc2
+from kin4d.export.sequence import write_sequence
 from kin4d.export.usd import USD_SUFFIXES, write_usd
 from kin4d.export.video import VIDEO_SUFFIXES
 from kin4d.geometry.clip import Clip
+from kin4d.geometry.clip_io import save_clip
 
-CLIP_SUFFIXES = (".glb", *USD_SUFFIXES, ".pc2", ".npz")
+_WRITERS = {
+    ".glb": write_glb,
+    **dict.fromkeys(USD_SUFFIXES, write_usd),
+    ".pc2": write_pc2,
+    ".npz": save_clip,
+    "": write_sequence,
+}
+CLIP_SUFFIXES = tuple(filter(None, _WRITERS))
 
 
 def write_clip(clip: Clip, path: str | Path, **options: Any) -> Path:
@@ -25,17 +36,8 @@ def write_clip(clip: Clip, path: str | Path, **options: Any) -> Path:
             ``format="ply"`` for a folder.
     """
     suffix = Path(path).suffix.lower()
-    if suffix == ".glb":
-        from kin4d.export.gltf import write_glb as write
-    elif suffix in USD_SUFFIXES:
-        write = write_usd
-    elif suffix == ".pc2":
-        from kin4d.export.pc2 import write_pc2 as write
-    elif suffix == ".npz":
-        from kin4d.geometry.clip_io import save_clip as write
-    elif suffix == "" or Path(path).is_dir():
-        from kin4d.export.sequence import write_sequence as write
-    else:
+    write = _WRITERS.get(suffix, write_sequence if Path(path).is_dir() else None)
+    if write is None:
         raise InputError(
             f"no writer for {path}",
             value=suffix,

@@ -1,4 +1,4 @@
-"""Pictures over time: MP4 and GIF files, and folders of PNG frames."""
+"""Pictures over time: MP4 and GIF files; and single pictures."""
 
 from __future__ import annotations
 
@@ -63,15 +63,16 @@ def read_video(path: str | Path) -> tuple[np.ndarray, float]:
     return np.stack(frames), fps
 
 
-def write_pictures(frames: np.ndarray, folder: str | Path) -> Path:
-    """Write `frames` [T, H, W, 3] uint8 as ``frame_0000.png`` and so on; the folder is replaced."""
+def write_picture(picture: np.ndarray, path: str | Path) -> Path:
+    """Write `picture` [H, W, 3] uint8 as PNG, JPEG or what else the suffix of `path` names."""
     from PIL import Image
 
-    with atomic_path(folder) as temporary:
-        temporary.mkdir()
-        for i, frame in enumerate(frames):
-            Image.fromarray(frame).save(temporary / f"frame_{i:04d}.png")
-    return Path(folder)
+    try:
+        with atomic_path(path) as temporary:
+            Image.fromarray(picture).save(temporary)
+    except ValueError as error:
+        raise InputError(f"cannot write {path}: {error}", allowed=".png, .jpg, ...") from error
+    return Path(path)
 
 
 def _write_mp4(frames: np.ndarray, path: Path, fps: float, *, lossless: bool) -> None:

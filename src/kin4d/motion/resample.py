@@ -36,13 +36,18 @@ def resample(motion: Motion, frames: int = 49, *, body: Body | None = None) -> M
     return _linear(_unwrap(motion, body), frames)
 
 
+def resampled_fps(fps: float, before: int, after: int) -> float:
+    """Frames per second after `before` frames become `after` between the same two ends."""
+    return fps * (after - 1) / (before - 1) if min(before, after) > 1 else fps
+
+
 def _actions(actions: Actions, frames: int, body: Body | None) -> Actions:
     before = len(actions)
     gripper = None if actions.gripper is None else _linear(actions.gripper[:, None], frames)[:, 0]
     if actions.is_delta:
         fps = actions.fps * frames / before
     else:
-        fps = actions.fps * (frames - 1) / (before - 1) if min(frames, before) > 1 else actions.fps
+        fps = resampled_fps(actions.fps, before, frames)
     if actions.kind == "joint":
         values = _linear(_unwrap(actions.values, body, actions.names), frames)
     elif actions.kind == "joint_delta":

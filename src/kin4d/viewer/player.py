@@ -11,6 +11,7 @@ import torch
 from kin4d.errors import InputError
 from kin4d.extras import require
 from kin4d.geometry.clip import Clip
+from kin4d.geometry.material import linear_to_srgb
 from kin4d.geometry.skin import SkinTrack
 from kin4d.geometry.transforms import matrix_to_quaternion
 
@@ -20,18 +21,16 @@ class Player:
 
     Args:
         clip: What to play.
-        port: Local port.
+        port: Local port, or the next that is free; 0 for any.
     """
 
     def __init__(self, clip: Clip, *, port: int = 8080) -> None:
         viser = require("viser", extra="viewer", purpose="the viewer")
+        # The server binds in a thread of its own: a port it cannot have would hang us.
+        if not 0 <= port < 2**16:
+            raise InputError("there is no such port", value=port, allowed=f"0 to {2**16 - 1}")
         self.clip = clip
-        try:
-            self._server = viser.ViserServer(port=port, verbose=False)
-        except OSError as error:
-            raise InputError(
-                f"port {port} cannot be used: {error}", hint="choose another --port"
-            ) from error
+        self._server = viser.ViserServer(port=port, verbose=False)
         self.port: int = self._server.get_port()
         self._server.scene.set_up_direction(f"+{clip.up}")
         self._add_floor()
@@ -111,12 +110,12 @@ class Player:
         for material in np.unique(mesh.face_material[chosen]):
             faces = mesh.faces[chosen & (mesh.face_material == material)]
             used, index = np.unique(faces, return_inverse=True)
-            color = np.clip(mesh.materials[material].base_color[:3], 0, 1) ** (1 / 2.2)
+            color = [linear_to_srgb(c) for c in np.clip(mesh.materials[material].base_color, 0, 1)]
             handle = self._server.scene.add_mesh_simple(
                 f"{name}/{material}",
                 mesh.vertices[used].astype(np.float32),
                 index.reshape(-1, 3),
-                color=tuple(int(c) for c in 255 * color),
+                color=tuple(round(255 * c) for c in color[:3]),
                 side="double",
                 flat_shading=True,
             )
