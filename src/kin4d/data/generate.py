@@ -15,6 +15,7 @@ from typing import Any
 from kin4d.data.named_sources import named_source
 from kin4d.data.shard import Record, dropped, record
 from kin4d.data.sources import SEEDS, SeededSource
+from kin4d.data.specimen import Identity
 from kin4d.data.store import SequenceStore, StoreWriter
 from kin4d.errors import InputError
 from kin4d.progress import track
@@ -62,6 +63,10 @@ class Plan:
         start = number * self.per_shard
         return [self._record(*item) for item in self._items[start : start + self.per_shard]]
 
+    def identities(self) -> list[Identity]:
+        """Who will be made, in order."""
+        return [self._identity(*item) for item in self._items]
+
     @cached_property
     def _sources(self) -> list[Any]:
         return [named_source(name) for name in self.sources]
@@ -101,9 +106,14 @@ class Plan:
         try:
             specimen = source.make(category, number) if seeded else source.load(number)
         except InputError as error:
-            who = source.identity(category, number) if seeded else source.identities[number]
-            return dropped(who, str(error))
+            return dropped(self._identity(place, category, number), str(error))
         return record(specimen, frames=self.frames)
+
+    def _identity(self, place: int, category: str, number: int) -> Identity:
+        source = self._sources[place]
+        if isinstance(source, SeededSource):
+            return source.identity(category, number)
+        return source.identities[number]
 
 
 def generate(
