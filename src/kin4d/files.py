@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import tempfile
 import zipfile
@@ -28,20 +29,28 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
     """
     target = Path(target)
     try:
+        if target.exists() and not (target.is_file() or target.is_dir()):
+            raise OutputError(
+                f"cannot write {target}: it is a device or a pipe, which a file would replace",
+                hint="name a file",
+            )
         target.parent.mkdir(parents=True, exist_ok=True)
-        workspace = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        workspace = Path(tempfile.mkdtemp(prefix=f".{target.name[:32]}.", dir=target.parent))
     except OSError as error:
         raise _cannot_write(target, error) from error
     # The real name inside a private folder: writers that look at names and suffixes are not misled.
-    temporary = workspace / target.name
+    temporary, replaced = workspace / "new" / target.name, workspace / "old"
     try:
+        temporary.parent.mkdir()
         yield temporary
         if target.is_dir() and temporary.is_dir():
-            target.rename(workspace / "replaced")
+            target.rename(replaced)
         temporary.replace(target)
     except OSError as error:
         raise _cannot_write(target, error) from error
     finally:
+        if replaced.exists() and not target.exists():
+            replaced.rename(target)
         shutil.rmtree(workspace, ignore_errors=True)
 
 
@@ -53,8 +62,24 @@ def write_bytes(target: str | Path, data: bytes) -> Path:
 
 
 def write_json(target: str | Path, value: Any) -> Path:
-    """Write `value` as indented JSON, atomically."""
-    return write_bytes(target, (json.dumps(value, indent=2) + "\n").encode())
+    """Write `value` as indented JSON, atomically; see `json_text`."""
+    return write_bytes(target, (json_text(value) + "\n").encode())
+
+
+def json_text(value: Any) -> str:
+    """`value` as indented JSON. NaN and infinities become null, for JSON has no word for them."""
+    try:
+        return json.dumps(value, indent=2, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), indent=2, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_json(source: str | Path) -> Any:
