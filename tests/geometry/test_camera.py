@@ -107,7 +107,7 @@ def test_bad_files_name_themselves(tmp_path, text, message):
     (tmp_path / "c.json").write_text(text)
     with pytest.raises(InputError, match=message) as error:
         Camera.load(tmp_path / "c.json")
-    assert "c.json" in str(error.value)
+    assert str(error.value).count("c.json") == 1
 
 
 K = np.array([[10.0, 0, 5], [0, 10, 5], [0, 0, 1]])
@@ -124,6 +124,8 @@ K = np.array([[10.0, 0, 5], [0, 10, 5], [0, 0, 1]])
         (K, np.diag([2, 1, 1, 1.0]), (4, 4), "not a rigid"),
         (K, np.diag([-1, 1, 1, 1.0]), (4, 4), "not a rigid"),
         (K, np.eye(4), (0, 4), "size must be positive"),
+        (K, np.eye(4), (4, 4.5), "whole numbers"),
+        (K, np.eye(4), (np.inf, 4), "whole numbers"),
     ],
 )
 def test_bad_cameras(K, pose, size, message):

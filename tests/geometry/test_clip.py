@@ -32,6 +32,7 @@ class TestClip:
             ({"vertices": CUBE.vertices}, "wrong shape"),
             ({"vertices": STILL * np.array([1, np.nan, 1])[:, None, None]}, "from frame 1"),
             ({"vertices": STILL * 1e300}, "infinite"),
+            ({"vertices": STILL + 1e9}, "loses its shape.* 64 m apart"),
             ({"fps": 0}, "fps"),
             ({"fps": np.nan}, "fps"),
             ({"q": np.zeros((2, 1))}, "track 'q' has another length"),

@@ -97,6 +97,13 @@ def test_scale_changes_the_size_alone(scale):
     assert "taken as metres" in found.reasons[0]
 
 
+def test_far_from_the_origin_single_precision_is_questioned():
+    assert inspect(CUBE.with_vertices(CUBE.vertices + 100)).verdict == "good"
+    found = inspect(CUBE.with_vertices(CUBE.vertices + 1e6))
+    assert found.verdict == "usable"
+    assert "single precision" in found.reasons[0]
+
+
 @pytest.mark.parametrize(
     ("side", "unit"),
     [(0.3, "metres"), (80, "centimetres"), (900, "millimetres"), (1e-7, "unknown")],

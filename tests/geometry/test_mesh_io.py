@@ -497,6 +497,18 @@ class TestStlAndOff:
         with pytest.raises(InputError):
             load_mesh(tmp_path / name)
 
+    def test_truncated_stl_is_called_so(self, tmp_path):
+        triangles = b"\0" * 80 + struct.pack("<I", 2) + b"\0" * 50
+        (tmp_path / "a.stl").write_bytes(triangles)
+        with pytest.raises(InputError, match=r"truncated.* needs 184 bytes and has 134"):
+            load_mesh(tmp_path / "a.stl")
+
+    def test_off_without_faces_can_be_inspected(self, tmp_path):
+        (tmp_path / "a.off").write_text("OFF\n0 0 0\n")
+        assert read_raw(tmp_path / "a.off").faces.shape == (0, 3)
+        with pytest.raises(InputError, match="is empty"):
+            load_mesh(tmp_path / "a.off")
+
 
 class TestAnyFile:
     def test_unknown_suffix_lists_the_known(self, tmp_path):

@@ -59,11 +59,11 @@ class Camera:
                 value=pose.tolist(),
                 allowed="a rotation (det = +1) and a translation, camera to world",
             )
-        if int(self.width) < 1 or int(self.height) < 1:
+        if not all(size >= 1 and size % 1 == 0 for size in (self.width, self.height)):
             raise InputError(
-                "camera image size must be positive",
+                "camera image size must be positive whole numbers",
                 value=(self.width, self.height),
-                allowed="width >= 1 and height >= 1",
+                allowed="width >= 1 and height >= 1, in pixels",
             )
         K.flags.writeable = pose.flags.writeable = False
         for name, value in (
@@ -186,10 +186,10 @@ class Camera:
             )
         try:
             K, pose = (np.array(data[key], np.float64) for key in needed[:2])
-            width, height = int(data["width"]), int(data["height"])
+            width, height = float(data["width"]), float(data["height"])
         except (TypeError, ValueError) as error:
             raise InputError(f"camera description is malformed: {error}") from error
-        return cls(K, pose, width, height)
+        return cls(K, pose, width, height)  # pyright: ignore[reportArgumentType]
 
     def save(self, path: str | Path) -> Path:
         """Write as JSON."""
@@ -198,7 +198,8 @@ class Camera:
     @classmethod
     def load(cls, path: str | Path) -> Camera:
         """Read from JSON written by `save`."""
+        data = read_json(path)
         try:
-            return cls.from_dict(read_json(path))
+            return cls.from_dict(data)
         except InputError as error:
             raise InputError(f"{path}: {error}") from error

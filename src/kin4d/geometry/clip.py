@@ -45,9 +45,17 @@ class Clip:
                 value=vertices.shape,
                 allowed=f"[T >= 1, {expected[0]}, 3]",
             )
-        if not np.isfinite(vertices).all():
+        farthest = max(float(vertices.max()), -float(vertices.min()))  # NaN passes through
+        if not np.isfinite(farthest):
             frame = int((~np.isfinite(vertices).all((1, 2))).argmax())
             raise InputError(f"clip vertices are NaN or infinite from frame {frame} on")
+        step = float(np.spacing(np.float32(farthest)))
+        if step > 0.05 * self.mesh.diameter:
+            raise InputError(
+                f"clip loses its shape: it is {self.mesh.diameter:.3g} m large, and numbers in "
+                f"single precision are {step:.3g} m apart where it is",
+                hint="move it nearer to the origin, or scale it",
+            )
         if self.up not in ("y", "z"):
             raise InputError("unknown up axis of a clip", value=self.up, allowed="'y' or 'z'")
         if not (np.isfinite(self.fps) and self.fps > 0):

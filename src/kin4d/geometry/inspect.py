@@ -139,6 +139,13 @@ def inspect(mesh: RawMesh) -> Inspection:
         "faces_out_of_range": int((~named).sum()),
     }
     broken, defects = _reasons(facts, has_area=len(places) > 0)
+    if extent is not None and len(places):
+        farthest = float(np.abs(mesh.vertices[finite]).max())
+        if farthest * float(np.finfo(np.float32).eps) > 1e-4 * extent.max():
+            defects.append(
+                f"it is {farthest:.3g} m from the origin, where files in single precision lose "
+                "its shape: move it nearer"
+            )
     images = {id(image) for look in mesh.materials for image in look.textures.values()}
     return Inspection(
         name=mesh.name,

@@ -83,10 +83,12 @@ def _read_with_trimesh(path: Path, suffix: str) -> RawMesh:
     """STL and OFF: tables of triangles without a look."""
     import trimesh
 
+    data = path.read_bytes()
+    if suffix == ".stl" and not data.lstrip().startswith(b"solid"):
+        _check_binary_stl(path, data)
     try:
         # A stream without a name: it has no folder in which to look for other files.
-        stream = io.BytesIO(path.read_bytes())
-        scene = trimesh.load_scene(stream, file_type=suffix[1:], process=False)
+        scene = trimesh.load_scene(io.BytesIO(data), file_type=suffix[1:], process=False)
     except Exception as error:  # whatever a parser raises on a broken file
         raise InputError(
             f"{path} is not a readable {suffix[1:].upper()} file: {type(error).__name__}: {error}",
@@ -101,14 +103,24 @@ def _read_with_trimesh(path: Path, suffix: str) -> RawMesh:
     material = Material()
     meshes = [
         RawMesh(
-            vertices=np.asarray(solid.vertices, np.float64),
-            faces=np.asarray(solid.faces, np.int64),
+            vertices=np.asarray(solid.vertices, np.float64).reshape(-1, 3),
+            faces=np.asarray(solid.faces, np.int64).reshape(-1, 3),
             materials=(material,),
             parts=("mesh" if len(solids) == 1 else str(name),),
         )
         for name, solid in solids.items()
     ]
     return join(meshes, name=path.stem)
+
+
+def _check_binary_stl(path: Path, data: bytes) -> None:
+    """A binary STL is a header of 84 bytes that ends with a count, then 50 bytes a triangle."""
+    wanted = 84 + 50 * int.from_bytes(data[80:84], "little")
+    if len(data) < wanted:
+        raise InputError(
+            f"{path} is truncated or not STL: it needs {wanted} bytes and has {len(data)}",
+            hint="export or download it again",
+        )
 
 
 def _glb_bytes(mesh: Mesh) -> bytes:

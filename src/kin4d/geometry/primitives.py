@@ -49,9 +49,10 @@ def sphere(
 
 
 def _positive(values: tuple[float, ...], what: str) -> tuple[float, ...]:
+    values = tuple(float(v) for v in values)
     if not all(np.isfinite(v) and v > 0 for v in values):
-        raise InputError(f"{what} must be positive", value=tuple(values), allowed="metres, > 0")
-    return tuple(float(v) for v in values)
+        raise InputError(f"{what} must be positive", value=values, allowed="metres, > 0")
+    return values
 
 
 def _mesh(solid, color: str, name: str) -> Mesh:
