@@ -51,8 +51,10 @@ class Actions:
                     value=getattr(self, name),
                     allowed=", ".join(allowed),
                 )
-        if not (np.isfinite(self.fps) and self.fps > 0):
-            raise InputError("fps of actions must be positive", value=self.fps)
+        fps = _numbers(self.fps, "fps of actions")
+        if fps.ndim or not (np.isfinite(fps) and fps > 0):
+            raise InputError("fps of actions must be one positive number", value=self.fps)
+        object.__setattr__(self, "fps", float(fps))
         values = _numbers(self.values, "actions")
         if values.ndim != 2 or len(values) == 0:
             raise InputError("actions are [T >= 1, n] numbers", value=values.shape)
@@ -72,6 +74,8 @@ class Actions:
                 f"{len(self.names)} joint names for {values.shape[1]} columns of actions",
                 value=self.names,
             )
+        elif self.names is not None and len(set(self.names)) < len(self.names):
+            raise InputError("two columns of actions command the same joint", value=self.names)
         if self.gripper is not None:
             object.__setattr__(self, "gripper", _gripper(self.gripper, len(values), self))
 
@@ -135,8 +139,11 @@ def _gripper(gripper: np.ndarray, frames: int, actions: Actions) -> np.ndarray:
     return gripper.clip(0.0, top)
 
 
-def _numbers(values: np.ndarray, what: str) -> np.ndarray:
+def _numbers(values: np.ndarray | float, what: str) -> np.ndarray:
     try:
+        values = np.asarray(values)
+        if np.iscomplexobj(values):
+            raise ValueError("they are complex")
         return np.array(values, np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{what} must be an array of numbers: {error}") from None
