@@ -65,3 +65,7 @@ def test_unwritable_targets(door, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError):
         write_pc2(door, tmp_path / "file" / "a.pc2")
+    (tmp_path / "b.pc2").mkdir()
+    with pytest.raises(OutputError, match="folder"):
+        write_pc2(door, tmp_path / "b.pc2")
+    assert not (tmp_path / "b.obj").exists()

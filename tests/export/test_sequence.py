@@ -80,6 +80,9 @@ def test_other_folders_are_not_replaced(door, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(InputError, match="other files"):
         write_sequence(door, tmp_path)
+    (tmp_path / "frame_0000.obj").write_text("")
+    with pytest.raises(InputError, match=r"thesis\.tex"):
+        write_sequence(door, tmp_path)
     assert (tmp_path / "thesis.tex").exists()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kin4d.errors import OutputError
 from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.formats.obj import write_obj
@@ -24,6 +25,8 @@ def write_pc2(clip: Clip, path: str | Path) -> Path:
     samples), then the points of all samples, [samples, points, 3] float32.
     """
     path = Path(path)
+    if path.is_dir():
+        raise OutputError(f"cannot write {path}: it is a folder", hint="name a file")
     frames, points = clip.vertices.shape[:2]
     with atomic_path(path) as temporary:
         with temporary.open("wb") as file:

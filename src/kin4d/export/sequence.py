@@ -25,9 +25,13 @@ def write_sequence(
     if format not in ("obj", "ply"):
         raise InputError("unknown sequence format", value=format, allowed="'obj' or 'ply'")
     folder = Path(folder)
-    if folder.is_dir() and any(folder.iterdir()) and not list(folder.glob("frame_*")):
+    present = folder.iterdir() if folder.is_dir() else ()
+    others = [entry.name for entry in present if not entry.name.startswith("frame_")]
+    if others:
         raise InputError(
-            f"{folder} holds other files, which would be lost", hint="name a new or empty folder"
+            f"{folder} holds other files, which would be lost",
+            value=others[0],
+            hint="name a new or empty folder",
         )
     with atomic_path(folder) as temporary:
         temporary.mkdir()
