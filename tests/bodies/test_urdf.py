@@ -294,6 +294,8 @@ def test_entity_bombs_are_refused_before_they_go_off(tmp_path) -> None:
             "impossible limits",
         ),
         (robot(link("a") + '<joint name="j" type="fixed"/>'), "names no parent link"),
+        (robot(link("a", "<visual/>")), "<visual> has no shape"),
+        (robot(link("a", "<visual><geometry/></visual>")), "<visual> has no shape"),
         (robot(link("a", BOX.replace("1 1 1", "1 one 1"))), "not a valid URDF"),
         (robot(link("a", BOX.replace("1 1 1", "1 0 1"))), "must be positive"),
         (robot(link("a", BOX.replace("box", "teapot"))), "not a valid URDF"),

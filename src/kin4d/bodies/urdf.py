@@ -85,6 +85,9 @@ def _parse(path: Path) -> Any:
                 node = element.find(end)
                 if node is None or not node.get("link"):
                     raise InputError(f"{where} '{element.get('name')}' names no {end} link")
+    for visual in root.iterfind("link/visual"):
+        if visual.find("geometry/*") is None:
+            raise InputError(f"{path}, line {visual.sourceline}: <visual> has no shape")
     for collision in root.findall("link/collision"):
         collision.getparent().remove(collision)
     for shape in root.iterfind("link/visual/geometry/capsule"):
