@@ -18,7 +18,6 @@ class Description:
         joints: One per link that is not the root.
         missing: Mesh and texture files that were not found and were left out.
         rest: Rest values the file gives, by joint name (rad or m).
-        end_effector: The link the file suggests as end effector, or None.
         loop_gap: Metres by which closed loops fail to close, at worst; 0 without loops.
     """
 
@@ -27,5 +26,4 @@ class Description:
     joints: list[Joint]
     missing: list[str] = field(default_factory=list)
     rest: dict[str, float] = field(default_factory=dict)
-    end_effector: str | None = None
     loop_gap: float = 0.0

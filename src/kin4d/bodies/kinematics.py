@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kin4d.bodies.body import expect_coordinates
 from kin4d.bodies.drive import Drive
 from kin4d.bodies.joint import Joint
 
@@ -98,7 +99,7 @@ class Kinematics:
         moves = np.zeros((len(parents), width, len(moving)))
         for link, above in enumerate(ancestors):
             for joint in above:
-                moves[link, drive.column[joint], position[joint]] = 1.0 if width else 0.0
+                moves[link, drive.column[joint], position[joint]] = 1.0
         rows = np.array(moving, np.int64)
         self._column = torch.from_numpy(drive.column[rows])
         # Where each joint's value is among the moving ones; M stands for a fixed joint's zero.
@@ -122,30 +123,33 @@ class Kinematics:
 
     def values(self, q: Tensor) -> Tensor:
         """[..., J] values of all joints at q [..., k]; zero for fixed ones."""
-        flat = _flat(q)
+        flat = _flat(q, self._width)
         values = self._values(flat, self._of(q))
         padded = torch.cat([values, flat.new_zeros((1, flat.shape[1]))])
         return padded[self._value_of].mT.reshape(*q.shape[:-1], len(self._value_of))
 
     def poses(self, q: Tensor) -> Tensor:
         """[..., L, 4, 4] world poses of the links at q [..., k]."""
-        constants = self._of(q)
-        poses = self._poses(self._frames(_flat(q), constants), constants, q.shape[:-1].numel())
+        flat, constants = _flat(q, self._width), self._of(q)
+        poses = self._poses(self._frames(flat, constants), constants, flat.shape[1])
         return poses.permute(3, 0, 1, 2).reshape(*q.shape[:-1], self._links, 4, 4)
 
-    def twists(self, q: Tensor) -> Tensor:
-        """[..., L, 6, k]: each link's velocity per unit of each coordinate, in world axes.
+    def poses_and_twists(self, q: Tensor) -> tuple[Tensor, Tensor]:
+        """`poses`, and [..., L, 6, k]: each link's velocity per unit of each coordinate.
 
-        The first three rows are the velocity of the link's material at the world's origin, the
-        last three its angular velocity: a point x of the link moves at v + w x x.
+        In world axes. The first three rows are the velocity of the link's material at the world's
+        origin, the last three its angular velocity: a point x of the link moves at v + w x x.
         """
-        flat, constants = _flat(q), self._of(q)
-        twists = self._twists(self._frames(flat, constants), flat, constants)
-        return twists.permute(3, 0, 2, 1).reshape(*q.shape[:-1], self._links, 6, self._width)
+        flat, constants = _flat(q, self._width), self._of(q)
+        frames = self._frames(flat, constants)
+        poses = self._poses(frames, constants, flat.shape[1]).permute(3, 0, 1, 2)
+        twists = self._twists(frames, flat, constants).permute(3, 0, 2, 1)
+        batch = (*q.shape[:-1], self._links)
+        return poses.reshape(*batch, 4, 4), twists.reshape(*batch, 6, self._width)
 
     def pose_derivatives(self, q: Tensor) -> Tensor:
         """[..., L, 4, 4, k]: d poses / dq."""
-        flat, constants = _flat(q), self._of(q)
+        flat, constants = _flat(q, self._width), self._of(q)
         frames = self._frames(flat, constants)
         poses = self._poses(frames, constants, flat.shape[1])[:, None, :3]
         velocity, turning = self._twists(frames, flat, constants)[:, :, :, None].split(3, 2)
@@ -158,9 +162,18 @@ class Kinematics:
         """The constants in q's dtype and on its device."""
         key = (q.dtype, q.device)
         if key not in self._constants:
-            exact = next(iter(self._constants.values()))
-            levels = [level._replace(steps=level.steps.to(q)) for level in exact.levels]
-            arrays = {k: v.to(q) for k, v in exact._asdict().items() if k != "levels"}
+            exact = self._constants[torch.float64, torch.device("cpu")]
+            # Tensors made in inference mode would be of no use to autograd later.
+            with torch.inference_mode(False):
+                levels = [
+                    level._replace(steps=level.steps.to(q.device, q.dtype))
+                    for level in exact.levels
+                ]
+                arrays = {
+                    name: value.to(q.device, q.dtype)
+                    for name, value in exact._asdict().items()
+                    if name != "levels"
+                }
             self._constants[key] = _Constants(levels=levels, **arrays)
         return self._constants[key]
 
@@ -268,8 +281,9 @@ def _z_to(axis: np.ndarray) -> np.ndarray:
     return out
 
 
-def _flat(q: Tensor) -> Tensor:
-    """[..., k] to [k, B]."""
+def _flat(q: Tensor, width: int) -> Tensor:
+    """[..., k = width] to [k, B]."""
+    expect_coordinates(q, width)
     return q.reshape(q.shape[:-1].numel(), q.shape[-1]).mT
 
 

@@ -59,7 +59,7 @@ def close_loops(
         return list(joints), 0.0
     body = TreeBody(links, joints)
     followers: dict[str, Mimic] = {}
-    for group in _groups(loops, joints, driven):
+    for group in _groups(body, loops, driven):
         followers.update(_solve(body, group, driven, springs))
     closed = [replace(joint, mimic=followers.get(joint.name, joint.mimic)) for joint in joints]
     return closed, _worst_gap(TreeBody(links, closed), loops)
@@ -73,7 +73,7 @@ def _solve(
 ) -> dict[str, Mimic]:
     """Functions of the driving joint for the other joints of loops that belong together."""
     by_name = {joint.name: joint for joint in body.joints}
-    members = list(dict.fromkeys(name for loop in loops for name in _members(loop, body.joints)))
+    members = list(dict.fromkeys(name for loop in loops for name in _members(body, loop)))
     leaders = {_leader(by_name, n) for n in members if n in driven or by_name[n].mimic is not None}
     leaders = leaders or {members[0]}
     if len(leaders) > 1:
@@ -200,28 +200,21 @@ def _worst_gap(body: TreeBody, loops: Sequence[Loop]) -> float:
     return worst
 
 
-def _members(loop: Loop, joints: Sequence[Joint]) -> list[str]:
+def _members(body: TreeBody, loop: Loop) -> list[str]:
     """The moving joints around a loop."""
-    above = {joint.child: joint for joint in joints}
-    paths = []
-    for link in loop.links:
-        path = []
-        while link in above:
-            path.append(above[link])
-            link = above[link].parent
-        paths.append(path[::-1])
-    shared = {joint.name for joint in paths[0]} & {joint.name for joint in paths[1]}
-    around = [j for path in paths for j in path if j.name not in shared and j.kind != "fixed"]
-    if not around:
+    one, other = (body.joints_above(link) for link in loop.links)
+    around = [body.joints[i] for i in (*one, *other) if i not in one or i not in other]
+    moving = [joint.name for joint in around if joint.kind != "fixed"]
+    if not moving:
         raise InputError(f"links '{loop.links[0]}' and '{loop.links[1]}' are joined but rigid")
-    return [joint.name for joint in around]
+    return moving
 
 
-def _groups(loops: Sequence[Loop], joints: Sequence[Joint], driven: set[str]) -> list[list[Loop]]:
+def _groups(body: TreeBody, loops: Sequence[Loop], driven: set[str]) -> list[list[Loop]]:
     """Loops that share a joint which is not driven must be solved together."""
     groups: list[tuple[set[str], list[Loop]]] = []
     for loop in loops:
-        names, together = set(_members(loop, joints)) - driven, [loop]
+        names, together = set(_members(body, loop)) - driven, [loop]
         for group in [group for group in groups if group[0] & names]:
             groups.remove(group)
             names |= group[0]

@@ -31,9 +31,10 @@ def read_mjcf(path: str | Path) -> Description:
     mujoco = require("mujoco", extra="sim", purpose="reading MJCF")
     check_files(path)
     try:
-        return _Reader(mujoco, mujoco.MjModel.from_xml_path(str(path))).description(path.stem)
+        model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
         raise InputError(f"MuJoCo cannot compile {path}: {error}") from error
+    return _Reader(mujoco, model).description(path.stem)
 
 
 class _Reader:

@@ -25,6 +25,9 @@ class TreeBody(LinkedBody):
             limits allow.
         root: [4, 4] world pose of the root link.
         name: For people.
+
+    Attributes:
+        drive: How the coordinates become the values of `joints`.
     """
 
     def __init__(
@@ -41,13 +44,14 @@ class TreeBody(LinkedBody):
         self._order = _topological_order(name, self._parents)
         free = [joint for joint in self.joints if joint.kind != "fixed" and joint.mimic is None]
         columns = {joint.name: i for i, joint in enumerate(free)}
+        self.drive = drive(name, self.joints, columns)
         self.root = np.eye(4) if root is None else np.array(root, np.float64)
         self._kinematics = Kinematics(
             self.joints,
             self._parents,
             self._order,
             root=self.root,
-            drive=drive(name, self.joints, columns),
+            drive=self.drive,
             width=len(free),
         )
         wanted = dict(q0 or {})
@@ -76,6 +80,14 @@ class TreeBody(LinkedBody):
         parent, _ = self._parents[self.link_index(link)]
         return None if parent < 0 else self.links[parent].name
 
+    def joints_above(self, link: str) -> list[int]:
+        """Indices of the joints between the root and `link`, the root's first."""
+        path, at = [], self.link_index(link)
+        while self._parents[at] != (-1, -1):
+            at, joint = self._parents[at]
+            path.append(joint)
+        return path[::-1]
+
     def joint_values(self, q: Tensor) -> Tensor:
         """Values [..., J] (rad or m) of all joints, mimics included, in the order of `joints`."""
         return self._kinematics.values(q)
@@ -90,7 +102,7 @@ class TreeBody(LinkedBody):
         Rows are the velocity of the link's material at the world's origin, then its angular
         velocity: a point x of the link moves at v + cross(w, x) per unit of the coordinate.
         """
-        return self._kinematics.twists(q)
+        return self._kinematics.poses_and_twists(q)[1]
 
     def link_jacobian(self, q: Tensor) -> Tensor:
         """d link_poses / dq, [..., L, 4, 4, k], in closed form."""
@@ -98,8 +110,9 @@ class TreeBody(LinkedBody):
 
     def point_jacobian(self, q: Tensor, links: Tensor, local: Tensor) -> Tensor:
         """d x / dq, [..., N, 3, k], of points `local` [N, 3] (m) fixed to `links` [N]."""
-        points = carry(self.link_poses(q), links, local)[..., None]
-        twists = self.link_twists(q)[..., links, :, :]
+        poses, twists = self._kinematics.poses_and_twists(q)
+        points = carry(poses, links, local)[..., None]
+        twists = twists[..., links, :, :]
         turning = twists[..., 3:, :]
         return twists[..., :3, :] + torch.linalg.cross(turning, points.expand_as(turning), dim=-2)
 

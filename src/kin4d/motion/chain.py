@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from kin4d.bodies.joint import Joint
 from kin4d.bodies.tree import TreeBody
 from kin4d.errors import InputError
 
@@ -52,29 +51,29 @@ def chain_to(body: TreeBody, link: str | None = None) -> Chain:
         raise InputError("a chain runs along a tree of joints", value=type(body).__name__)
     link = link_or_default(body, link)
     frame, origins, moving = body.root, [], []
-    for i in joints_above(body, link):
+    for i in body.joints_above(link):
         frame = frame @ body.joints[i].origin
         if body.joints[i].kind != "fixed":
             origins.append(frame[:3])
-            moving.append(body.joints[i])
+            moving.append(i)
             frame = np.eye(4)
     if not moving:
         raise InputError(
             f"no joint of '{body.name}' moves link '{link}'",
             allowed=", ".join(joint.child for joint in body.joints if joint.kind != "fixed"),
         )
-    drivers, scales, offsets = zip(*(_driver(body, joint) for joint in moving), strict=True)
-    coordinates, columns = np.unique(drivers, return_inverse=True)
+    scales, offsets = _lines(body, moving)
+    coordinates, columns = np.unique(body.drive.column[moving], return_inverse=True)
     limits = body.limits.numpy()[coordinates]
-    sliding = np.array([joint.kind == "prismatic" for joint in moving])
+    sliding = np.array([body.joints[i].kind == "prismatic" for i in moving])
     whole = ~sliding & (np.mod(scales, 1) == 0)
     return Chain(
         origins=np.array(origins),
-        axes=np.array([joint.axis for joint in moving]),
+        axes=np.array([body.joints[i].axis for i in moving]),
         sliding=sliding,
         columns=columns,
-        scales=np.array(scales),
-        offsets=np.array(offsets),
+        scales=scales,
+        offsets=offsets,
         tool=np.array(frame[:3]),
         coordinates=coordinates,
         lower=limits[:, 0].copy(),
@@ -83,25 +82,19 @@ def chain_to(body: TreeBody, link: str | None = None) -> Chain:
     )
 
 
-def _driver(body: TreeBody, joint: Joint) -> tuple[int, float, float]:
-    """Which coordinate drives a joint, its value per unit of that, and its value at zero."""
-    scale, offset, leader = 1.0, 0.0, joint
-    while leader.mimic is not None:
-        mimic = leader.mimic
-        if not mimic.is_linear:
+def _lines(body: TreeBody, moving: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """[m] what joints' values gain per unit of their coordinates, and [m] their values at zero."""
+    drive = body.drive
+    for i in moving:
+        slope, *higher = drive.coefficients[i, 1:]
+        if any(higher) or not slope:
+            how = "follows another in a curve" if any(higher) else "follows one that cannot move"
             raise InputError(
-                f"cannot solve through joint '{joint.name}': "
-                f"it follows '{mimic.leader}' in a curve",
+                f"cannot solve through joint '{body.joints[i].name}': it {how}",
                 hint="choose a link nearer to the root",
             )
-        (low, high), (constant, slope) = mimic.domain, mimic.coefficients
-        slope = slope * 2 / (high - low)
-        offset += scale * (constant - slope * (low + high) / 2)
-        scale *= slope
-        leader = next(other for other in body.joints if other.name == mimic.leader)
-    if leader.name not in body.coordinates:
-        raise InputError(f"joint '{joint.name}' follows '{leader.name}', which cannot move")
-    return body.coordinates.index(leader.name), scale, offset
+    constants, slopes = drive.coefficients[moving, :2].T
+    return slopes * drive.scale[moving], constants + slopes * drive.shift[moving]
 
 
 def link_or_default(body: TreeBody, link: str | None) -> str:
@@ -113,16 +106,6 @@ def link_or_default(body: TreeBody, link: str | None) -> str:
             allowed=", ".join(link.name for link in body.links),
         )
     return body.links[body.link_index(link)].name
-
-
-def joints_above(body: TreeBody, link: str) -> list[int]:
-    """Indices of the joints between the root and `link`, the root's first."""
-    above = {joint.child: i for i, joint in enumerate(body.joints)}
-    path = []
-    while link in above:
-        path.append(above[link])
-        link = body.joints[above[link]].parent
-    return path[::-1]
 
 
 @numba.njit(cache=True, error_model="numpy")

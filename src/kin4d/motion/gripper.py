@@ -6,9 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kin4d.bodies.tree import Joint, TreeBody
+from kin4d.bodies.joint import Joint
+from kin4d.bodies.tree import TreeBody
 from kin4d.errors import InputError
-from kin4d.motion.chain import joints_above, link_or_default
+from kin4d.motion.chain import link_or_default
 
 
 def gripper_coordinates(
@@ -52,14 +53,14 @@ def gripper_coordinates(
 
 def finger_joints(body: TreeBody, link: str | None) -> list[Joint]:
     """The joints that move something on the last moving link above `link`, mimics included."""
-    path = joints_above(body, link_or_default(body, link))
+    path = body.joints_above(link_or_default(body, link))
     moving = [i for i in path if body.joints[i].kind != "fixed"]
     return [
         joint
         for i, joint in enumerate(body.joints)
         if joint.kind != "fixed"
         and i not in path
-        and set(moving[-1:]) <= set(joints_above(body, joint.child))
+        and set(moving[-1:]) <= set(body.joints_above(joint.child))
     ]
 
 

@@ -13,7 +13,7 @@ from kin4d.bodies.robot_names import load_robot
 from kin4d.evaluate.report import Check, Report
 from kin4d.extras import require
 from kin4d.geometry.transforms import matrix_to_rotvec
-from kin4d.motion.chain import chain_to, joints_above
+from kin4d.motion.chain import chain_to
 from kin4d.motion.conventions import matrix_to_rotation
 from kin4d.motion.ik import follow, solve_ik
 
@@ -178,7 +178,7 @@ def chain_model(body: RobotBody):
     mujoco = require("mujoco", extra="bench", purpose="solving with mink")
     spec = mujoco.MjSpec()
     parent, frame = spec.worldbody, body.root
-    for i in joints_above(body, body.end_effector):
+    for i in body.joints_above(body.end_effector):
         joint = body.joints[i]
         frame = frame @ joint.origin
         parent = parent.add_body(
