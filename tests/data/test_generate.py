@@ -64,9 +64,8 @@ def test_killed_generation_goes_on(alone: Path, tmp_path: Path) -> None:
 
 
 def test_stores_can_be_copied_by_plan(alone: Path, tmp_path: Path) -> None:
-    again = generate(Plan(sources=(f"store:{alone}",), count=4), tmp_path / "s")
-    assert len(again) == 4
-    assert again.identities == SequenceStore.open(alone).identities[:4]
+    again = generate(Plan(sources=(f"store:{alone}",), count=5), tmp_path / "s")
+    assert again.identities == SequenceStore.open(alone).identities[::2]
 
 
 def test_objects_that_cannot_be_made_are_dropped_with_the_reason(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from kin4d.data.shard import Record, dropped, record
 from kin4d.data.sources import SEEDS, SeededSource
 from kin4d.data.specimen import Identity
 from kin4d.data.store import SequenceStore, StoreWriter
-from kin4d.errors import InputError
+from kin4d.errors import InputError, Kin4dError
 from kin4d.progress import track
 
 Shards = Iterator[tuple[int, list[Record]]]
@@ -92,7 +92,9 @@ class Plan:
                 chosen = [
                     i for i, c in enumerate(listed) if not self.categories or c in self.categories
                 ]
-                items += [(place, "", i) for i in chosen[:share]]
+                share = min(share, len(chosen))
+                # Spread over the list, which goes file by file and kind by kind.
+                items += [(place, "", chosen[i * len(chosen) // share]) for i in range(share)]
         unknown = sorted(set(self.categories) - known)
         if unknown:
             raise InputError(
@@ -105,7 +107,7 @@ class Plan:
         seeded = isinstance(source, SeededSource)
         try:
             specimen = source.make(category, number) if seeded else source.load(number)
-        except InputError as error:
+        except Kin4dError as error:
             return dropped(self._identity(place, category, number), str(error))
         return record(specimen, frames=self.frames)
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from kin4d.data.sequence_specimen import SequenceSpecimen
 from kin4d.data.sources import ListedSource, SeededSource, articulated_source
 from kin4d.errors import InputError
 
 SOURCE_NAMES = {
     "articulated": "procedural furniture, appliances, tools and vessels",
+    "soft": "cloth, solids, ropes and chains, simulated",
+    "elastic": "solid shapes ringing in their softest modes",
     "urdf:DIR": "a folder of URDF objects, such as PartNet-Mobility",
+    "animated:DIR": "a folder of animated glTF files",
     "store:DIR": "a store made before",
 }
 
@@ -17,12 +23,55 @@ def named_source(name: str) -> SeededSource | ListedSource:
     kind, _, where = name.partition(":")
     if name == "articulated":
         return articulated_source()
+    if name == "soft":
+        return soft_source()
+    if name == "elastic":
+        return elastic_source()
     if kind == "urdf" and where:
         from kin4d.data.urdf_folder import urdf_source
 
         return urdf_source(where)
+    if kind == "animated" and where:
+        from kin4d.data.animated_folder import animated_source
+
+        return animated_source(where)
     if kind == "store" and where:
         from kin4d.data.store import SequenceStore
 
         return SequenceStore.open(where).source()
     raise InputError("there is no such source", value=name, allowed=", ".join(SOURCE_NAMES))
+
+
+def soft_source() -> SeededSource:
+    """Simulated soft things."""
+    from kin4d.data.soft import KINDS
+
+    return SeededSource(name="soft", licence="CC0-1.0", categories=tuple(KINDS), make=make_soft)
+
+
+def make_soft(kind: str, seed: int) -> SequenceSpecimen:
+    """The simulated specimen of a kind and a seed."""
+    from kin4d.data.soft import simulate_soft
+
+    return SequenceSpecimen(simulate_soft(kind, seed), soft_source().identity(kind, seed))
+
+
+def elastic_source() -> SeededSource:
+    """Solid shapes deformed by their softest modes."""
+    from kin4d.data.soft.shapes import SHAPES
+
+    return SeededSource(
+        name="elastic", licence="CC0-1.0", categories=tuple(SHAPES), make=make_elastic
+    )
+
+
+def make_elastic(shape: str, seed: int) -> SequenceSpecimen:
+    """The ringing specimen of a shape and a seed."""
+    from kin4d.data.elastic import ElasticModes
+    from kin4d.data.soft.shapes import SHAPES
+
+    source = elastic_source()
+    who = source.identity(shape, seed)
+    mesh = SHAPES[shape](np.random.default_rng([seed, source.categories.index(shape)]))
+    modes = ElasticModes.of_mesh(mesh, seed=seed)
+    return SequenceSpecimen(modes.sequence(seed=seed, licence=who.licence, category=shape), who)

@@ -11,10 +11,12 @@ import numpy as np
 
 from kin4d.data.specimen import Identity, Specimen
 from kin4d.data.splits import UNSEEN_CATEGORIES, check_split, split_of
-from kin4d.errors import InputError
+from kin4d.errors import InputError, Kin4dError
 
 SEEDS = 2**31
 """Seeds run from 0 to this, exclusive."""
+
+_TRIES = 5
 
 
 class Source(Protocol):
@@ -90,7 +92,15 @@ class SeededSource:
                 return category, seed
 
     def draw(self, rng: np.random.Generator, split: str | None) -> Specimen:
-        """A random specimen of a split; of any split if None."""
+        """A random specimen of a split; of any split if None.
+
+        Another is tried if one cannot be made, as when a simulation blows up.
+        """
+        for _ in range(_TRIES - 1):
+            try:
+                return self.make(*self.choose(rng, split))
+            except Kin4dError:
+                continue
         return self.make(*self.choose(rng, split))
 
 
