@@ -155,6 +155,28 @@ def test_weights_reproduce_the_points():
     np.testing.assert_allclose(points, drawn.xyz[seen], atol=2e-5)
 
 
+def test_culling_leaves_out_what_is_seen_from_behind():
+    """Outward is counter-clockwise: -z here, towards the camera, for the first triangle."""
+    vertices = np.array([[-1, -1, 2.0], [1, -1, 2], [0, 1, 2]])
+    towards, away = np.array([[0, 2, 1]]), np.array([[0, 1, 2]])
+    for near in (1e-3, 1.5):
+        assert (rasterize(vertices, towards, camera(), near=near, cull=True).face == 0).any()
+        assert (rasterize(vertices, away, camera(), near=near, cull=True).face == -1).all()
+    crossing = vertices - [[0, 0, 0], [0, 0, 2.5], [0, 0, 0]]
+    drawn = [rasterize(crossing, face, camera(), cull=True).face.max() for face in (towards, away)]
+    assert sorted(drawn) == [-1, 0]
+
+
+def test_closed_bodies_look_the_same_culled():
+    body = hinge()
+    view = Camera.framing(body.rest.bounds, width=180, height=120)
+    both, front = (
+        rasterize(body.rest.vertices, body.rest.faces, view, cull=cull) for cull in (False, True)
+    )
+    np.testing.assert_array_equal(both.face >= 0, front.face >= 0)
+    np.testing.assert_allclose(both.xyz, front.xyz, atol=1e-6)
+
+
 def test_result_does_not_depend_on_threads():
     vertices, faces = soup(3, 300)
     one, many = (rasterize(vertices, faces, camera(), threads=n) for n in (1, 5))

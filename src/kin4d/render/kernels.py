@@ -37,15 +37,18 @@ def place(rest, joints, weights, matrices, placed):
 
 
 @compiled
-def draw(placed, faces, near, top, face_out):
-    """Fill `face_out` [rows, width] (image rows from `top` on) with the nearest face, or -1."""
+def draw(placed, faces, near, cull, top, face_out):
+    """Fill `face_out` [rows, width] (image rows from `top` on) with the nearest face, or -1.
+
+    With `cull`, faces seen from behind are left out.
+    """
     height, width = face_out.shape
     w_near = 1.0 / near
     # Inverse depth is linear in the image: compared without a division, 0 is infinitely far.
     nearest = np.zeros((height, width), np.float32)
     face_out[:] = -1
     candidates = np.empty(len(faces), np.uint32)
-    count = _candidates(placed, faces, w_near, top, height, width, candidates)
+    count = _candidates(placed, faces, w_near, cull, top, height, width, candidates)
     for f in candidates[:count]:
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
         w_min = min(min(placed[W, i], placed[W, j]), placed[W, k])
@@ -64,7 +67,7 @@ def draw(placed, faces, near, top, face_out):
         else:
             side, wx, wy, wz = _inverse_depth(placed, i, j, k)
             w_clip = np.inf
-        if side == 0.0:
+        if side == 0.0 or (cull and side > 0.0):
             continue
         # With this sign the inside of every edge is positive, whichever side of the face is seen.
         sign = 1.0 if side > 0.0 else -1.0
@@ -209,7 +212,7 @@ def _narrow(slope, u, offset, start, stop):
 
 
 @compiled
-def _candidates(placed, faces, w_near, top, height, width, out):
+def _candidates(placed, faces, w_near, cull, top, height, width, out):
     """Collect the faces that may cover a pixel; returns how many there are.
 
     A separate pass without branches: half of the faces of a fine mesh miss all pixel centres, and
@@ -222,8 +225,11 @@ def _candidates(placed, faces, w_near, top, height, width, out):
         w_max = max(max(placed[W, i], placed[W, j]), placed[W, k])
         left, right, upper, lower = _box(placed, i, j, k)
         x0, x1, y0, y1 = _pixels(left, right, upper, lower, top, height, width)
+        ux, uy = placed[U, j] - placed[U, i], placed[V, j] - placed[V, i]
+        vx, vy = placed[U, k] - placed[U, i], placed[V, k] - placed[V, i]
+        seen = (x0 <= x1) & (y0 <= y1) & ((ux * vy < uy * vx) | (not cull))
         out[count] = f
-        count += (w_min <= w_near) & ((w_max > w_near) | ((x0 <= x1) & (y0 <= y1)))
+        count += (w_min <= w_near) & ((w_max > w_near) | seen)
     return count
 
 

@@ -100,6 +100,7 @@ def render_bodies(
     background: Background = "studio",
     floor: Floor | None = None,
     near: float = NEAR,
+    cull: bool = False,
     antialias: int = 1,
     threads: int | None = None,
 ) -> PointmapVideo:
@@ -113,6 +114,7 @@ def render_bodies(
         background: ``"studio"``, linear RGB, or an sRGB image [H, W, 3] uint8 such as a photograph.
         floor: Drawn in the colours only, with shadows; see `Floor.under`.
         near: Depth (m) below which nothing is drawn.
+        cull: Leave out faces seen from behind; see `rasterize`.
         antialias: Samples along each side of a pixel, for the colours alone.
         threads: All usable cores if None.
     """
@@ -128,6 +130,7 @@ def render_bodies(
         background=background,
         floor=floor,
         near=near,
+        cull=cull,
         antialias=antialias,
     )
     return _video(renderer, actors, fps=fps, threads=threads)

@@ -44,6 +44,7 @@ class Renderer:
         floor: A floor with soft shadows, or None.
         up: World direction of the sky.
         near: Depth (m) below which nothing is drawn.
+        cull: Leave out faces seen from behind; see `rasterize`.
         antialias: Colour is averaged over this many samples along each side of a pixel.
             Geometry is always that of the pixel's centre.
     """
@@ -57,13 +58,14 @@ class Renderer:
         floor: Floor | None = None,
         up: np.ndarray | tuple[float, float, float] = (0.0, 0.0, 1.0),
         near: float = NEAR,
+        cull: bool = False,
         antialias: int = 1,
     ) -> None:
         if not (np.isfinite(near) and near > 0):
             raise InputError("near plane is not in front of the camera", value=near, allowed="> 0")
         if antialias < 1:
             raise InputError("antialias must be at least 1", value=antialias)
-        self.surface, self.camera, self.near = surface, camera, near
+        self.surface, self.camera, self.near, self.cull = surface, camera, near, cull
         self._floor, self._lights = floor, Lights.studio(camera, up=up)
         self._finer = None
         if antialias > 1:
@@ -77,6 +79,7 @@ class Renderer:
                 floor=floor,
                 up=up,
                 near=near,
+                cull=cull,
             )
             return
         self._backdrop = Backdrop.paint(camera, background, floor)
@@ -100,7 +103,9 @@ class Renderer:
         rest = surface.rest if vertices is None else np.ascontiguousarray(vertices, np.float64)
         to_image = image_matrix(camera)
         placed = place(rest, surface.joints, surface.weights, to_image @ transforms)
-        fragments = draw(placed, surface.faces, camera, near=self.near, threads=threads)
+        fragments = draw(
+            placed, surface.faces, camera, near=self.near, cull=self.cull, threads=threads
+        )
         mask = np.where(fragments.face < 0, np.uint8(0), surface.face_body[fragments.face])
         normals = self._normals(fragments, transforms, threads)
         if self._finer is None:

@@ -18,14 +18,14 @@ from kin4d.render.rasterizer import NEAR, draw, image_matrix, place
 Render = Callable[[int], tuple[np.ndarray, np.ndarray]]
 
 
-def ours(task: Task, *, threads: int | None = 1) -> Render:
+def ours(task: Task, *, cull: bool = False) -> Render:
     """The library's own: place, then draw. One thread, because frames run side by side."""
     surface, camera = task.surface, task.camera
 
     def render(frame: int) -> tuple[np.ndarray, np.ndarray]:
         matrices = image_matrix(camera) @ task.transforms[frame]
         placed = place(surface.rest, surface.joints, surface.weights, matrices)
-        seen = draw(placed, surface.faces, camera, threads=threads)
+        seen = draw(placed, surface.faces, camera, cull=cull, threads=1)
         return seen.face, seen.xyz[..., 2]
 
     return render
