@@ -83,6 +83,51 @@ def test_play_refuses_motions_that_are_not_of_the_body(q, message) -> None:
         play(hinge(), q)
 
 
+@pytest.mark.parametrize("make", BODIES.values(), ids=BODIES)
+def test_maps_refuse_coordinates_of_another_body(make) -> None:
+    body = make()
+    k = len(body.coordinates)
+    for bad, words in (
+        (torch.zeros(k + 1), "wrong width"),
+        (torch.zeros(2, k - 1), "wrong width"),
+        (torch.tensor(0.0), "wrong width"),
+        (torch.zeros(k, dtype=torch.int64), "floating-point"),
+        (np.zeros(k), "floating-point"),
+    ):
+        for function in (body.points, body.vertices, body.jacobian, body.skin_transforms):
+            with pytest.raises(InputError, match=words):
+                function(bad)
+
+
+@pytest.mark.parametrize("make", BODIES.values(), ids=BODIES)
+def test_maps_take_empty_batches_and_functional_transforms(make) -> None:
+    body = make()
+    k, count = len(body.coordinates), len(body.mass)
+    assert body.points(body.q0.expand(0, k)).shape == (0, count, 3)
+    assert body.jacobian(body.q0.expand(2, 0, k)).shape == (2, 0, count, 3, k)
+    q = body.q0 + torch.linspace(0.01, 0.02, 3 * k, dtype=torch.float64).view(3, k)
+    assert torch.allclose(torch.vmap(body.jacobian)(q), body.jacobian(q), atol=1e-12)
+    reverse = torch.vmap(torch.func.jacrev(body.points))(q)
+    assert torch.allclose(reverse, body.jacobian(q), atol=1e-12)
+
+
+@pytest.mark.parametrize("make", BODIES.values(), ids=BODIES)
+def test_autograd_works_after_inference_mode(make) -> None:
+    body = make()
+    with torch.inference_mode():
+        body.points(body.q0.float())
+    q = body.q0.float().requires_grad_()
+    body.points(q).square().sum().backward()
+    assert q.grad is not None
+
+
+def test_play_and_sweep_refuse_what_is_no_motion() -> None:
+    with pytest.raises(InputError, match="not numbers"):
+        play(hinge(), "up")
+    with pytest.raises(InputError, match="frames >= 1"):
+        sweep(hinge(), frames=0)
+
+
 def test_integers_are_coordinates_too() -> None:
     assert check_coordinates(hinge(), np.array([1])).dtype == torch.float64
 

@@ -68,9 +68,28 @@ class Body(Protocol):
         ...
 
 
+def expect_coordinates(q: Tensor, width: int) -> None:
+    """Raise `InputError` unless q is a floating-point tensor [..., width].
+
+    Looks at no values, so that it costs nothing and runs under `torch.func` transforms.
+    """
+    if not isinstance(q, Tensor) or not q.is_floating_point():
+        kind = q.dtype if isinstance(q, Tensor) else type(q).__name__
+        raise InputError(
+            "coordinates are not a floating-point tensor", value=str(kind), allowed="torch.float64"
+        )
+    if q.ndim < 1 or q.shape[-1] != width:
+        raise InputError(
+            "coordinates have the wrong width", value=tuple(q.shape), allowed=f"[..., {width}]"
+        )
+
+
 def check_coordinates(body: Body, q: Tensor | np.ndarray) -> Tensor:
     """`q` as a tensor [..., k] of `body`, or an `InputError` that says what is wrong with it."""
-    q = torch.as_tensor(q)
+    try:
+        q = torch.as_tensor(q)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"coordinates are not numbers: {error}") from None
     if not q.is_floating_point():
         q = q.to(torch.float64)
     k = len(body.coordinates)
@@ -112,6 +131,8 @@ def sweep(body: Body, *, frames: int = 48, reach: float = 1.0) -> Tensor:
 
     Coordinates without limits go `reach` (rad or m) either way.
     """
+    if frames < 1:
+        raise InputError("a sweep needs frames", value=frames, allowed="frames >= 1")
     rest, limits = body.q0, body.limits
     phase = torch.linspace(0, 2 * torch.pi, frames, dtype=torch.float64).sin()
     span = torch.where(torch.isfinite(limits), limits, rest[:, None] + limits.sign() * reach)

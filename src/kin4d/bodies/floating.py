@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from kin4d.bodies.body import Body
+from kin4d.bodies.body import Body, expect_coordinates
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.skin import Skin
 from kin4d.geometry.transforms import apply_rigid, rigid, rotvec_to_matrix
@@ -44,6 +44,7 @@ class Floating:
 
     def root_pose(self, q: Tensor) -> Tensor:
         """[..., 4, 4] motion of the whole body."""
+        expect_coordinates(q, len(self.coordinates))
         return rigid(rotvec_to_matrix(q[..., 3:6]), q[..., :3])
 
     def points(self, q: Tensor) -> Tensor:
@@ -60,12 +61,15 @@ class Floating:
 
     def jacobian(self, q: Tensor) -> Tensor:
         """d points / dq, [..., P, 3, 6 + k]."""
-        local = self.body.points(q[..., 6:])
-        rotation = rotvec_to_matrix(q[..., 3:6])
-        flat = q[..., 3:6].reshape(-1, 3).contiguous()
-        turning = torch.func.vmap(torch.func.jacfwd(rotvec_to_matrix))(flat)
-        turning = turning.reshape(*q.shape[:-1], 3, 3, 3)
-        moving = torch.eye(3, dtype=q.dtype, device=q.device).expand(*local.shape[:-1], 3, 3)
+        expect_coordinates(q, len(self.coordinates))
+        local, turn = self.body.points(q[..., 6:]), q[..., 3:6].contiguous()
+        rotation = rotvec_to_matrix(turn)
+        axes = torch.eye(3, dtype=q.dtype, device=q.device)
+        along = [
+            torch.func.jvp(rotvec_to_matrix, (turn,), (axis.expand_as(turn),))[1] for axis in axes
+        ]
+        turning = torch.stack(along, -1)
+        moving = axes.expand(*local.shape[:-1], 3, 3)
         root = torch.einsum("...ijr,...pj->...pir", turning, local)
         inner = torch.einsum("...ij,...pjk->...pik", rotation, self.body.jacobian(q[..., 6:]))
         return torch.cat([moving, root, inner], -1)
