@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kin4d.geometry.camera import Camera
+from kin4d.geometry.camera_step import huber_loss
 
 _DIRECTIONS, _ROLLS = 48, 8
 
@@ -34,9 +35,8 @@ def starting_poses(
     pose = np.tile(np.eye(4), (len(rotation), 1, 1))
     pose[:, :3, :3] = rotation.transpose(0, 2, 1)
     pose[:, :3, 3] = -np.einsum("sji,sj->si", rotation, shift)
-    miss = np.abs((local[..., :2] / local[..., 2:] - rays) * focal)
-    loss = np.where(miss <= huber, miss**2 / 2, huber * (miss - huber / 2)).sum((1, 2))
-    return pose, loss
+    miss = (local[..., :2] / local[..., 2:] - rays) * focal
+    return pose, huber_loss(miss, huber).sum((1, 2))
 
 
 def _rotations() -> np.ndarray:

@@ -69,7 +69,7 @@ def robust_fit(
     free = 7 if free_focal else 6
     damping = 1e-3
     residuals, jacobian = evaluate(camera)
-    loss = huber_loss(residuals, huber)
+    loss = _total(residuals, huber)
     for _ in range(steps):
         weight = huber_weight(residuals, huber)[:, None]
         active = jacobian[:, :free]
@@ -82,7 +82,7 @@ def robust_fit(
             continue
         candidate = moved(camera, step)
         new_residuals, new_jacobian = evaluate(candidate)
-        new_loss = huber_loss(new_residuals, huber)
+        new_loss = _total(new_residuals, huber)
         if new_loss < loss:
             small = loss - new_loss <= 1e-14 * loss
             camera, residuals, jacobian, loss = candidate, new_residuals, new_jacobian, new_loss
@@ -101,8 +101,13 @@ def huber_weight(residuals: np.ndarray, huber: float | np.ndarray) -> np.ndarray
     return huber / np.maximum(np.abs(residuals), huber)
 
 
-def huber_loss(residuals: np.ndarray, huber: float | np.ndarray) -> float:
-    """Sum of Huber's loss; infinite if anything cannot be seen."""
+def huber_loss(residuals: np.ndarray, huber: float | np.ndarray) -> np.ndarray:
+    """Huber's loss of each residual: quadratic up to `huber`, linear beyond."""
     size = np.abs(residuals)
-    total = np.where(size <= huber, size**2 / 2, huber * (size - huber / 2)).sum()
-    return float(total) if np.isfinite(total) else float("inf")
+    return np.where(size <= huber, size**2 / 2, huber * (size - huber / 2))
+
+
+def _total(residuals: np.ndarray, huber: float | np.ndarray) -> float:
+    """Sum of Huber's loss; infinite if anything cannot be seen."""
+    total = float(huber_loss(residuals, huber).sum())
+    return total if np.isfinite(total) else float("inf")

@@ -11,7 +11,7 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.geometry.material import Material
-from kin4d.geometry.topology import degenerate
+from kin4d.geometry.topology import degenerate, in_range
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,7 +72,7 @@ class Mesh(RawMesh):
                 value = np.arange(count)
             fields[name] = None if value is None else _array(value, dtype, name, shape)
         for index, table in (("face_material", self.materials), ("face_part", self.parts)):
-            _check_range(fields[index], len(table), index, f"0 to {len(table) - 1}")
+            _check_range(fields[index], len(table), index)
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
@@ -183,10 +183,12 @@ def _array(value: np.ndarray, dtype: type, name: str, shape: tuple[int | None, .
     return array
 
 
-def _check_range(index: np.ndarray | None, count: int, what: str, allowed: str) -> None:
-    if index is not None and len(index) and (index.min() < 0 or index.max() >= count):
+def _check_range(index: np.ndarray | None, count: int, what: str) -> None:
+    if index is not None and (index.min() < 0 or index.max() >= count):
         bad = int(index.min() if index.min() < 0 else index.max())
-        raise InputError(f"{what} holds an index out of range", value=bad, allowed=allowed)
+        raise InputError(
+            f"{what} holds an index out of range", value=bad, allowed=f"0 to {count - 1}"
+        )
 
 
 def _check_geometry(name: str, vertices: np.ndarray, faces: np.ndarray) -> None:
@@ -204,7 +206,7 @@ def _check_geometry(name: str, vertices: np.ndarray, faces: np.ndarray) -> None:
             hint=repair,
         )
     if faces.min() < 0 or faces.max() >= len(vertices):
-        outside = int(((faces < 0) | (faces >= len(vertices))).any(-1).sum())
+        outside = int((~in_range(faces, len(vertices))).sum())
         raise InputError(
             f"mesh '{name}' has {outside} faces that name vertices which do not exist",
             value=int(faces.min() if faces.min() < 0 else faces.max()),

@@ -10,6 +10,7 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh, RawMesh
+from kin4d.geometry.topology import unique_in_order
 
 
 def weld(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -24,25 +25,19 @@ def weld(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bits.
     bits = np.ascontiguousarray(np.asarray(vertices, np.float64) + 0.0).view(np.uint64)
-    _, first, index = np.unique(_hash_rows(bits), return_index=True, return_inverse=True)
+    first, index = unique_in_order(_hash_rows(bits))
     if not (bits == bits[first][index]).all():  # two places share a hash: compare the rows whole
         rows = bits.view(f"V{bits.shape[1] * bits.itemsize}")[:, 0]
-        _, first, index = np.unique(rows, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return first[order], rank[index]
+        first, index = unique_in_order(rows)
+    return first, index
 
 
 def connected_components(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     """[V] int64 component ids, connected by faces and by exactly equal positions."""
     first, index = weld(vertices)
     labels = label_components(len(first), index[faces])[index]
-    # Renumber by first appearance: ids then do not depend on the labelling algorithm.
-    _, first_seen, labels = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first_seen), np.int64)
-    rank[np.argsort(first_seen)] = np.arange(len(first_seen))
-    return rank[labels]
+    # By first appearance, ids do not depend on the labelling algorithm.
+    return unique_in_order(labels)[1]
 
 
 def label_components(count: int, faces: np.ndarray) -> np.ndarray:

@@ -117,6 +117,20 @@ def faces_to_flip(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     return ~flip if whole and np.where(flip, -share, share).sum() < 0 else flip
 
 
+def unique_in_order(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct ones of values [N], numbered as they appear.
+
+    Returns:
+        ``first`` [W]: where each is first, ascending; and ``index`` [N]: which of them each is, so
+        ``values == values[first][index]``.
+    """
+    _, first, index = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[index]
+
+
 def _runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where each run of equal numbers begins, and how long it is."""
     begin = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kin4d.geometry.topology import unique_in_order
+
 
 def split_seams(count: int, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Give each combination of position, UV and normal a vertex of its own.
@@ -26,20 +28,18 @@ def split_seams(count: int, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray
             # Renumbering keeps the products small enough for 64 bits.
             _, combination = np.unique(combination, return_inverse=True)
             combination = combination * (corners[:, column].max() + 2) + corners[there, column] + 1
-    _, first, inverse = np.unique(combination, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    owner = corners[there[first[order]], 0]
-    _, own_first = np.unique(owner, return_index=True)
-    slot = np.full(len(order), -1)
+    first, which = unique_in_order(combination)
+    owner = corners[there[first], 0]
+    # A file vertex keeps its place for its first combination; further ones come last.
+    own_first, _ = unique_in_order(owner)
+    slot = np.full(len(first), -1)
     slot[own_first] = owner[own_first]
     extra = np.flatnonzero(slot < 0)
     slot[extra] = count + np.arange(len(extra))
     index = np.full(len(corners), -1)
-    ranked = np.empty_like(slot)
-    ranked[order] = slot
-    index[there] = ranked[inverse]
+    index[there] = slot[which]
     example = np.full(count + len(extra), -1)
-    example[slot] = there[first[order]]
+    example[slot] = there[first]
     return index, np.concatenate([np.arange(count), owner[extra]]), example
 
 
