@@ -92,19 +92,17 @@ def make_pairs(
         _keep_facing(specimen, samples, int(row), before[row], rotation[row], rng)
 
     points0, normals0 = specimen.carry(samples, before)
-    points1, _ = specimen.carry(samples, after)
-    motions = specimen.motions(samples, before, after)
-    points0, normals0, points1 = (x @ rotation.mT for x in (points0, normals0, points1))
+    points0, normals0 = points0 @ rotation.mT, normals0 @ rotation.mT
     low, high = points0.min(1), points0.max(1)
     centre = 0.5 * (low + high)
     scale = rng.uniform(*vary.scale, count) / (high - low).max(1)
     points0 = (points0 - centre[:, None]) * scale[:, None, None]
-    points1 = (points1 - centre[:, None]) * scale[:, None, None]
-    turn, shift = _in_box(motions, rotation, centre, scale)
     if vary.noise > 0:
-        rough = rng.normal(0, vary.noise, points0.shape)
-        moved = np.take_along_axis(turn, motions.index[..., None, None], 1) @ rough[..., None]
-        points0, points1 = points0 + rough, points1 + moved[..., 0]
+        points0 += vary.noise * rng.standard_normal(points0.shape)
+    motions = specimen.motions(samples, before, after)
+    turn, shift = _in_box(motions, rotation, centre, scale)
+    each = (np.arange(count)[:, None], motions.index)
+    points1 = np.einsum("nsij,nsj->nsi", turn[each], points0) + shift[each]
     fused = rng.random(count) < vary.fuse
     component = np.stack(
         [
@@ -112,7 +110,7 @@ def make_pairs(
             for ids, part, fuse in zip(samples.component, samples.part, fused, strict=True)
         ]
     )
-    dq = np.take_along_axis(_dual_quaternions(turn, shift), motions.index[..., None], 1)
+    dq = _dual_quaternions(turn, shift)[each]
     return Pairs(
         points0=points0.astype(np.float32),
         normals0=normals0.astype(np.float32),

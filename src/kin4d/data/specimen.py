@@ -143,7 +143,7 @@ class Specimen(ABC):
 
     @abstractmethod
     def motions(self, samples: Samples, before: np.ndarray, after: np.ndarray) -> Motions:
-        """How the places of draw i move from state `before[i]` to `after[i]`."""
+        """How the places of draw i move from state `before[i]` to `after[i]`: exactly, each one."""
 
     @abstractmethod
     def reshaped(self, scale: np.ndarray, *, mirror: bool = False) -> Specimen:
