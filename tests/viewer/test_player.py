@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import urllib.request
 from dataclasses import replace
 
 import numpy as np
@@ -59,6 +60,23 @@ def test_deforming_surfaces_follow(swing, open_player):
     distinct = np.unique(swing.vertices[2], axis=0)
     np.testing.assert_array_equal(np.unique(shown, axis=0), distinct)
     player.show(99)  # beyond the end: the last frame
+
+
+def test_the_page_is_served_to_this_machine_alone(swing, open_player):
+    player = open_player(swing)
+    with urllib.request.urlopen(f"http://127.0.0.1:{player.port}", timeout=10) as page:
+        assert page.status == 200
+        assert b"<html" in page.read(200)
+    assert player._server.get_host() == "127.0.0.1"
+
+
+def test_a_taken_port_is_passed_over(swing, open_player):
+    first = open_player(swing)
+    second = Player(swing, port=first.port)
+    try:
+        assert second.port != first.port
+    finally:
+        second.close()
 
 
 def test_a_still_clip_can_be_shown(swing, open_player):

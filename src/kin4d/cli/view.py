@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from kin4d.cli.output import load_motion
+from kin4d.cli.output import load_motion, warn
 
 
 def view(
@@ -21,10 +21,12 @@ def view(
     Args:
         file: A clip (.npz) or a mesh.
         up: The axis that points up, where the file does not say: a clip knows, a mesh is y-up.
-        port: Local port of the page.
+        port: Local port of the page, or the next that is free; 0 for any.
     """
     from kin4d.viewer.player import Player
 
     player = Player(load_motion(file, up=up), port=port)
+    if player.port != port != 0:
+        warn(f"port {port} is taken")
     print(f"open http://localhost:{player.port} and press Ctrl-C here when done", flush=True)
     player.run()

@@ -17,7 +17,7 @@ from kin4d.geometry.transforms import matrix_to_quaternion
 
 
 class Player:
-    """Serves one clip on a local port.
+    """Serves one clip on a port of this machine, to this machine alone.
 
     Args:
         clip: What to play.
@@ -30,7 +30,7 @@ class Player:
         if not 0 <= port < 2**16:
             raise InputError("there is no such port", value=port, allowed=f"0 to {2**16 - 1}")
         self.clip = clip
-        self._server = viser.ViserServer(port=port, verbose=False)
+        self._server = viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
         self.port: int = self._server.get_port()
         self._server.scene.set_up_direction(f"+{clip.up}")
         self._add_floor()
