@@ -109,6 +109,31 @@ def test_robot_out_of_view_is_said(capsys, tmp_path: Path) -> None:
     assert "never in view" in err
 
 
+def test_joints_without_limits_are_valid_json(capsys, tmp_path: Path) -> None:
+    wheel = tmp_path / "wheel.urdf"
+    shape = '<visual><geometry><box size="1 1 1"/></geometry></visual>'
+    wheel.write_text(
+        f'<robot name="w"><link name="a">{shape}</link><link name="b">{shape}</link>'
+        '<joint name="spin" type="continuous"><parent link="a"/><child link="b"/></joint></robot>'
+    )
+    code, out, err = run(capsys, "robot", wheel, "--inspect", "--json")
+    assert code == 0, err
+    assert "Infinity" not in out
+    assert json.loads(out)["coordinates"][0]["upper"] is None
+
+
+def test_joints_beyond_their_limits_are_said(capsys, tmp_path: Path) -> None:
+    actions = tmp_path / "actions.npz"
+    np.savez(actions, joint=np.full((2, 6), 2.95), fps=10.0)
+    code, out, err = run(
+        capsys, "robot", "sketch", "--actions", actions, "-o", tmp_path / "out",
+        "--frames", "1", "--size", "48", "32", "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "wrist_turn" not in json.loads(out)["joints_beyond_limits"]
+    assert "beyond their limits: shoulder_pan" in err
+
+
 def test_info_json(capsys) -> None:
     code, out, _ = run(capsys, "info", "--json")
     assert code == 0
@@ -125,10 +150,16 @@ BAD = {
     "missing": (["inspect", "nowhere.obj"], "does not exist"),
     "folder": (["inspect", "."], "is a folder"),
     "suffix": (["export", "{mesh}", "-o", "x.fbx"], "Allowed"),
-    "bench": (["bench", "nothing"], "Allowed: export"),
+    "bench": (["bench", "nothing"], "no such benchmark"),
     "robot": (["robot", "no_such_robot", "--inspect"], "no robot called"),
     "no actions": (["robot", "sketch"], "--actions FILE"),
     "frames": (["animate", "hinge", "-o", "x.glb", "--frames", "1"], "frames >= 2"),
+    "endless": (["animate", "hinge", "-o", "x.glb", "--frames", "9" * 12], "GB of memory"),
+    "endless robot": (
+        ["robot", "sketch", "--actions", "{actions}", "-o", "x", "--frames", "9" * 12],
+        "GB of memory",
+    ),
+    "huge": (["export", "{mesh}", "-o", "x.gif", "--width", "9" * 9], "GB of memory"),
     "clip": (["export", "{text}.npz", "-o", "x.glb"], "clip"),
     "camera": (
         ["robot", "sketch", "--actions", "{actions}", "--camera", "{mesh}", "-o", "x"],
@@ -160,6 +191,18 @@ def test_unwritable_output_is_a_message(capsys) -> None:
     code, _, err = run(capsys, "animate", "hinge", "-o", "/proc/version/door.glb", "--frames", "2")
     assert code == 2
     assert "cannot write" in err
+
+
+def test_running_out_of_memory_is_a_message(capsys, monkeypatch) -> None:
+    import kin4d.cli.info as module
+
+    def exhausted(*_, **__) -> None:
+        raise MemoryError("Unable to allocate 9 TiB")
+
+    monkeypatch.setattr(module, "say", exhausted)
+    code, _, err = run(capsys, "info")
+    assert code == 2
+    assert "more memory than there is" in err
 
 
 def test_a_bug_is_named_as_one(capsys, monkeypatch) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -30,6 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run ``kin4d``; returns the exit code: 0 done, 1 a bug, 2 something the user can mend."""
     import tyro
 
+    if argv is None:
+        # Ended from outside (timeout, a job scheduler), clean up as after Ctrl-C.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
@@ -54,6 +58,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("kin4d: interrupted", file=sys.stderr)
         return 130
+    except MemoryError as error:
+        if debug:
+            raise
+        print(
+            f"kin4d: this needs more memory than there is: {error}. "
+            "Next: ask for fewer frames, fewer pixels or a smaller mesh.",
+            file=sys.stderr,
+        )
+        return 2
     except BrokenPipeError:
         # The reader (head, less) has gone; there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

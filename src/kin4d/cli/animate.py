@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from kin4d.cli.output import say, write_motion
+from kin4d.cli.output import check_memory, say, write_motion
 
 
 def animate(
@@ -38,6 +38,9 @@ def animate(
         body.__name__: body for body in (analytic.hinge, analytic.slider_chain, analytic.pendulum)
     }
     body = builtin[what]() if what in builtin else load_robot(what)
+    if not body.coordinates:
+        raise InputError(f"'{what}' has no joint that moves")
+    check_memory(frames * len(body.coordinates), vertices=len(body.rest.vertices))
     clip = play(body, sweep(body, frames=frames), fps=fps)
     write_motion(clip, output)
     names = ", ".join(body.coordinates)

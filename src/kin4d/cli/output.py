@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from kin4d.errors import InputError
+from kin4d.files import json_text
 
 if TYPE_CHECKING:
     from kin4d.geometry.clip import Clip
@@ -14,12 +17,32 @@ if TYPE_CHECKING:
 
 def say(text: str, data: dict[str, Any], *, as_json: bool) -> None:
     """Print `text` for people, or `data` as JSON for machines."""
-    print(json.dumps(data, indent=2) if as_json else text)
+    print(json_text(data) if as_json else text)
 
 
 def warn(text: str) -> None:
     """Tell a person something on standard error, where it does not disturb the output."""
     print(f"kin4d: warning: {text}", file=sys.stderr)
+
+
+def check_memory(frames: int, *, vertices: int = 0, pixels: int = 0) -> None:
+    """Refuse a motion that cannot fit, before the system ends the program for it.
+
+    Args:
+        frames: How many.
+        vertices: Of the moving surface, kept as float32 for every frame.
+        pixels: Of a picture, kept as colour, XYZ and mask for every frame.
+    """
+    if not hasattr(os, "sysconf"):
+        return
+    needed = frames * (12 * vertices + 16 * pixels)
+    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > available:
+        raise InputError(
+            f"{frames} frames need {needed / 1e9:.0f} GB of memory",
+            allowed=f"{available / 1e9:.0f} GB on this machine",
+            hint="ask for fewer frames or smaller pictures",
+        )
 
 
 def write_motion(clip: Clip, path: Path, *, width: int = 720, height: int = 480) -> Path:
@@ -37,6 +60,7 @@ def write_motion(clip: Clip, path: Path, *, width: int = 720, height: int = 480)
     if path.suffix.lower() in VIDEO_SUFFIXES:
         from kin4d.render.pointmaps import render_clip
 
+        check_memory(len(clip), pixels=width * height)
         video = render_clip(clip, width=width, height=height)
         return write_video(video.rgb, path, fps=clip.fps)
     return write_clip(clip, path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from kin4d.cli.output import say, warn
+from kin4d.cli.output import check_memory, say, warn
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
@@ -102,15 +102,20 @@ def _follow(
     from kin4d.motion.resample import resample, resampled_fps
     from kin4d.render.pointmaps import framing_camera, never_seen, render_bodies
 
+    camera = None if camera_file is None else Camera.load(camera_file)
+    width, height = size if camera is None else (camera.width, camera.height)
+    check_memory(frames or len(actions), vertices=len(body.rest.vertices), pixels=width * height)
     q, reached = to_coordinates(actions, body)
+    outside = ((q < body.limits[:, 0] - 1e-6) | (q > body.limits[:, 1] + 1e-6)).any(0)
+    beyond = [name for name, bad in zip(body.coordinates, outside, strict=True) if bad]
+    if beyond:
+        warn(f"the actions take joints beyond their limits: {', '.join(beyond)}")
     rate = actions.fps
     if frames:
         rate = resampled_fps(rate, len(q), frames)
         q = resample(q, frames, body=body)
-    if camera_file is None:
-        camera = framing_camera(play(body, q).bounds, width=size[0], height=size[1])
-    else:
-        camera = Camera.load(camera_file)
+    if camera is None:
+        camera = framing_camera(play(body, q).bounds, width=width, height=height)
     video = render_bodies({body.name: body}, [q], camera, fps=rate)
     video.save(output / "pointmap.npz")
     write_video(video.rgb, output / "preview.mp4", fps=rate)
@@ -127,6 +132,7 @@ def _follow(
         "frames": len(video),
         "fps": rate,
         "visible": seen,
+        "joints_beyond_limits": beyond,
         "written": str(output),
     }
     text = f"{len(video)} frames of {body.name} in {output}; it covers {seen:.1%} of the picture"
