@@ -29,8 +29,9 @@ def place(rest, joints, weights, matrices, placed):
         for row in range(3):
             total = 0.0
             for k in range(joints.shape[1]):
-                m = matrices[joints[v, k], row]
-                total += weights[v, k] * (m[0] * x + m[1] * y + m[2] * z + m[3])
+                j = joints[v, k]
+                moved = matrices[j, row, 0] * x + matrices[j, row, 1] * y + matrices[j, row, 2] * z
+                total += weights[v, k] * (moved + matrices[j, row, 3])
             placed[X + row, v] = total
         w = 1.0 / placed[Z, v] if placed[Z, v] > 0.0 else np.inf
         placed[U, v], placed[V, v], placed[W, v] = placed[X, v] * w, placed[Y, v] * w, w
@@ -105,12 +106,13 @@ def locate(placed, faces, unproject, top, face, xyz):
 
     `unproject` [3, 3] is the inverse of the camera's K.
     """
-    xyz[:] = np.nan
     for row in range(face.shape[0]):
         y = float(top + row)
         for column in range(face.shape[1]):
             f = face[row, column]
             if f < 0:
+                for axis in range(3):
+                    xyz[row, column, axis] = np.nan
                 continue
             x = float(column)
             i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
