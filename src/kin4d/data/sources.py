@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -121,10 +121,14 @@ class ListedSource:
     def draw(self, rng: np.random.Generator, split: str | None) -> Specimen:
         """A random specimen of a split; of any split if None."""
         check_split(split)
-        members = [i for i, who in enumerate(self.identities) if split in (None, split_of(who))]
+        members = [i for i, own in enumerate(self._splits) if split in (None, own)]
         if not members:
             raise InputError(f"source '{self.name}' has nothing in split '{split}'")
         return self.load(members[int(rng.integers(len(members)))])
+
+    @cached_property
+    def _splits(self) -> list[str]:
+        return [split_of(who) for who in self.identities]
 
 
 def articulated_source(categories: Sequence[str] | None = None) -> SeededSource:

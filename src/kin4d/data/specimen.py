@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -66,13 +66,6 @@ class Samples:
     barycentric: np.ndarray
     component: np.ndarray
     part: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.face)
-
-    def draws(self, rows: slice) -> Samples:
-        """Some of the draws."""
-        return replace(self, **{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
     def put(self, row: int, other: Samples, order: np.ndarray) -> None:
         """Replace draw `row` by the places `order` [N] of the only draw of `other`."""

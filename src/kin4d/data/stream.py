@@ -72,6 +72,7 @@ class PairStream:
         self.augmentation = augmentation or Augmentation()
         self.workers, self.index = workers, 0
         self._share = np.cumsum(share / share.sum())
+        self._share[-1] = 1.0  # whatever rounding says
         self._made: dict[int, tuple[int, Pairs]] = {}
 
     def __getitem__(self, index: int) -> Pairs:
