@@ -59,7 +59,7 @@ def fill(mesh: Mesh, count: int, *, seed: int = 0) -> np.ndarray:
     low, high = surface.min(0), surface.max(0)
     inside = low + (high - low) * rng.random((_FILL * count, 3))
     area = mesh.face_areas.sum() / mesh.diameter**2 / len(surface)
-    inside = inside[_winding(inside, surface, normals * area) > 0.5]
+    inside = inside[winding(inside, surface, normals * area) > 0.5]
     # Right under the surface the winding number of samples is noise.
     spacing = np.sqrt(area)
     inside = inside[KDTree(surface).query(inside)[0] > spacing] if len(inside) else inside
@@ -68,7 +68,7 @@ def fill(mesh: Mesh, count: int, *, seed: int = 0) -> np.ndarray:
     return distinct[farthest_points(distinct, min(count, len(distinct)), seed=seed)]
 
 
-def _winding(points: np.ndarray, surface: np.ndarray, areas: np.ndarray) -> np.ndarray:
+def winding(points: np.ndarray, surface: np.ndarray, areas: np.ndarray) -> np.ndarray:
     """[P] how often a surface of samples [S, 3] with area vectors [S, 3] wraps around points.
 
     The winding number of an oriented point cloud (Barill et al. 2018, "Fast Winding Numbers for
@@ -77,8 +77,9 @@ def _winding(points: np.ndarray, surface: np.ndarray, areas: np.ndarray) -> np.n
     result = np.empty(len(points))
     for start in range(0, len(points), 512):
         gap = surface - points[start : start + 512, None]
-        cubed = np.maximum(np.einsum("psi,psi->ps", gap, gap), 1e-12) ** 1.5
-        result[start : start + 512] = np.einsum("psi,si,ps->p", gap, areas, 1 / cubed)
+        squared = np.maximum(np.einsum("psi,psi->ps", gap, gap), 1e-12)
+        through = np.einsum("psi,si->ps", gap, areas)
+        result[start : start + 512] = (through / (squared * np.sqrt(squared))).sum(1)
     return result / (4 * np.pi)
 
 
