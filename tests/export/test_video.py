@@ -86,8 +86,9 @@ def test_bad_frames(tmp_path, frames):
 
 def test_bad_options(tmp_path):
     frames = moving_square(2, 32, 32)
-    with pytest.raises(InputError, match="fps"):
-        write_video(frames, tmp_path / "a.mp4", fps=0)
+    for fps in (0, 1e-4, 1e9, np.nan):
+        with pytest.raises(InputError, match="fps"):
+            write_video(frames, tmp_path / "a.gif", fps=fps)
     with pytest.raises(InputError, match=r"\.gif"):
         write_video(frames, tmp_path / "a.avi", fps=24)
     (tmp_path / "file").write_text("")

@@ -29,8 +29,8 @@ def write_video(
             value=(frames.shape, str(frames.dtype)),
             allowed="[T, H, W, 3] uint8",
         )
-    if not (np.isfinite(fps) and fps > 0):
-        raise InputError("video fps must be positive", value=fps)
+    if not 0.01 <= fps <= 1000:  # beyond these, files cannot say how long a frame lasts
+        raise InputError("video fps out of range", value=fps, allowed="0.01 to 1000")
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in VIDEO_SUFFIXES:
