@@ -83,7 +83,9 @@ def _jointed_lamp(make: Builder) -> None:
         z += length
     size = make.between(0.05, 0.085) * scale**0.4
     bend, nod = make.between(0.2, 0.7), 0.0 if len(lengths) == 2 else make.between(1.3, 1.6)
-    head = make.hinge("head", link, (0, 0, z), (1, 0, 0), (nod - bend, nod + bend), bearing=0.025)
+    # Bent further than this, a wide shade would touch its own arm.
+    limits = (nod - bend, min(nod + bend, 1.95))
+    head = make.hinge("head", link, (0, 0, z), (1, 0, 0), limits, bearing=0.025)
     head.add(shapes.cylinder(0.009, -0.02, 0.02, color).turned("y", np.pi / 2).moved(0, 0, z))
     neck = 0.03 + 0.3 * size
     head.add(shapes.box((-0.005, -0.005, z), (0.005, 0.005, z + neck), accent))
