@@ -19,6 +19,7 @@ from kin4d.errors import InputError, OutputError
 from kin4d.export.glb import GlbBuilder
 from kin4d.export.gltf import write_glb
 from kin4d.geometry.clip import Clip
+from kin4d.geometry.material import srgb_colors
 from kin4d.geometry.primitives import box, sphere
 from kin4d.geometry.skin import SkinTrack
 
@@ -136,7 +137,7 @@ def test_look_survives(cloth, tmp_path, read_glb):
     glb = read_glb(write_glb(cloth, tmp_path / "cloth.glb"))
     uv = glb.attribute("TEXCOORD_0")
     np.testing.assert_allclose(np.stack([uv[:, 0], 1 - uv[:, 1]], 1), cloth.mesh.uv, atol=1e-7)
-    np.testing.assert_array_equal(np.rint(glb.attribute("COLOR_0") * 255), cloth.mesh.colors)
+    np.testing.assert_array_equal(srgb_colors(glb.attribute("COLOR_0")), cloth.mesh.colors)
     full, glass = glb.gltf.materials
     source = cloth.mesh.materials[0].textures
     surface = full.pbrMetallicRoughness

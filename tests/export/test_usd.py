@@ -14,6 +14,7 @@ from kin4d.errors import InputError, MissingExtraError, OutputError
 from kin4d.export import crate, usd
 from kin4d.export.usd import write_usd
 from kin4d.geometry.clip import Clip
+from kin4d.geometry.material import linear_colors
 from kin4d.geometry.mesh import Mesh
 
 pytest.importorskip("pxr")
@@ -147,7 +148,7 @@ def test_look_survives(cloth, tmp_path):
     np.testing.assert_array_equal(np.array(st.Get()), cloth.mesh.uv)
     assert st.GetInterpolation() == UsdGeom.Tokens.vertex
     colors = np.array(mesh.GetDisplayColorPrimvar().Get())
-    np.testing.assert_allclose(colors * 255, cloth.mesh.colors[:, :3], atol=1e-4)
+    np.testing.assert_allclose(colors, linear_colors(cloth.mesh.colors)[:, :3], atol=1e-6)
     subsets = UsdShade.MaterialBindingAPI(mesh).GetMaterialBindSubsets()
     assert [list(subset.GetIndicesAttr().Get()) for subset in subsets] == [[0, 1], [2, 3]]
     bound = [UsdShade.MaterialBindingAPI(s).ComputeBoundMaterial()[0] for s in subsets]

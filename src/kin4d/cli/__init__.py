@@ -19,6 +19,7 @@ VERBS = (
     "animate",
     "robot",
     "calibrate",
+    "data",
     "export",
     "view",
     "bench",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from kin4d.cli.output import say
+from kin4d.cli.output import say, still, write_motion
 
 
 def inspect(
@@ -25,7 +25,7 @@ def inspect(
     """
     from kin4d.geometry.inspect import inspect as look
     from kin4d.geometry.inspect import repair as mend
-    from kin4d.geometry.mesh_io import read_raw, save_mesh
+    from kin4d.geometry.mesh_io import WRITES, read_raw, save_mesh
 
     raw = read_raw(file)
     found = look(raw)
@@ -33,7 +33,10 @@ def inspect(
     text = str(found)
     if repair is not None:
         mesh, done = mend(raw)
-        save_mesh(mesh, repair)
+        if repair.suffix.lower() in WRITES:
+            save_mesh(mesh, repair)
+        else:
+            write_motion(still(mesh, up="y"), repair)
         data |= {"repaired": done, "written": str(repair)}
         text += "\nrepaired: " + ("; ".join(done) or "nothing needed it") + f"\nwritten:  {repair}"
     say(text, data, as_json=json)

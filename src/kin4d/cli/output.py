@@ -13,6 +13,7 @@ from kin4d.files import json_text
 
 if TYPE_CHECKING:
     from kin4d.geometry.clip import Clip
+    from kin4d.geometry.mesh import Mesh
 
 
 def say(text: str, data: dict[str, Any], *, as_json: bool) -> None:
@@ -77,5 +78,11 @@ def load_motion(path: Path, *, up: str | None = None) -> Clip:
     if path.suffix.lower() == ".npz":
         clip = Clip.load(path)
         return replace(clip, up=up) if up else clip
-    mesh = Mesh.load(path)
-    return Clip(mesh=mesh, vertices=mesh.vertices[None], fps=24.0, up=up or "y")
+    return still(Mesh.load(path), up=up or "y")
+
+
+def still(mesh: Mesh, *, up: str) -> Clip:
+    """A mesh as a clip of one frame."""
+    from kin4d.geometry.clip import Clip
+
+    return Clip(mesh=mesh, vertices=mesh.vertices[None], fps=24.0, up=up)

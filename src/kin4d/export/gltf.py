@@ -14,6 +14,7 @@ from kin4d.export.gltf_material import MaterialTable
 from kin4d.export.material_faces import faces_by_material
 from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
+from kin4d.geometry.material import linear_colors
 from kin4d.geometry.mesh import Mesh, vertex_normals
 from kin4d.geometry.mesh_ops import weld
 from kin4d.geometry.skin import SkinTrack
@@ -92,7 +93,9 @@ def _add_mesh(
             np.stack([mesh.uv[:, 0], 1 - mesh.uv[:, 1]], -1), "VEC2"
         )
     if mesh.colors is not None:
-        attributes["COLOR_0"] = vertex_data(mesh.colors, "VEC4", normalized=True)
+        attributes["COLOR_0"] = vertex_data(
+            np.rint(65535 * linear_colors(mesh.colors)).astype(np.uint16), "VEC4", normalized=True
+        )
     attributes |= extra_attributes or {}
     materials = MaterialTable(builder, textured=mesh.uv is not None)
     # 65535 itself is reserved in 16-bit indices.

@@ -19,6 +19,7 @@ from kin4d.export.usd_material import bind_materials
 from kin4d.extras import require
 from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
+from kin4d.geometry.material import linear_colors
 
 USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 
@@ -119,7 +120,7 @@ def _define_mesh(stage: Any, clip: Clip) -> Any:
         st = primvars.CreatePrimvar("st", Sdf.ValueTypeNames.TexCoord2fArray, UsdGeom.Tokens.vertex)
         st.Set(Vt.Vec2fArray.FromNumpy(source.uv))
     if source.colors is not None:
-        colors = source.colors.astype(np.float32) / 255
+        colors = linear_colors(source.colors).astype(np.float32)
         mesh.CreateDisplayColorPrimvar(UsdGeom.Tokens.vertex).Set(
             Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(colors[:, :3]))
         )

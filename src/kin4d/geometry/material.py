@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,20 +52,35 @@ class Material:
     textures: Mapping[str, Image] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def srgb_to_linear(value: float) -> float:
-    """One channel as screens and image files encode it, in [0, 1], to linear light."""
-    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+def srgb_to_linear(value: np.ndarray | float) -> np.ndarray:
+    """Channels as screens and image files encode them, in [0, 1], to linear light."""
+    curve = ((np.maximum(value, 0.04045) + 0.055) / 1.055) ** 2.4
+    return np.where(np.less_equal(value, 0.04045), value / 12.92, curve)[()]
 
 
-def linear_to_srgb(value: float) -> float:
+def linear_to_srgb(value: np.ndarray | float) -> np.ndarray:
     """Inverse of `srgb_to_linear`."""
-    return value * 12.92 if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055
+    curve = 1.055 * np.maximum(value, 0.0031308) ** (1 / 2.4) - 0.055
+    return np.where(np.less_equal(value, 0.0031308), value * 12.92, curve)[()]
+
+
+def linear_colors(colors: np.ndarray) -> np.ndarray:
+    """Vertex colours [V, 4] uint8 (sRGB and alpha) to linear [V, 4] float64 in [0, 1]."""
+    levels = np.arange(256) / 255
+    return np.concatenate([srgb_to_linear(levels)[colors[:, :3]], levels[colors[:, 3:]]], axis=1)
+
+
+def srgb_colors(linear: np.ndarray) -> np.ndarray:
+    """Inverse of `linear_colors`; values outside [0, 1] are clipped."""
+    linear = np.clip(linear, 0, 1)
+    encoded = np.concatenate([linear_to_srgb(linear[:, :3]), linear[:, 3:]], axis=1)
+    return np.rint(255 * encoded).astype(np.uint8)
 
 
 def linear_color(rgba: Iterable[float]) -> tuple[float, float, float, float]:
     """sRGB (or sRGB and alpha) in [0, 1] to linear RGBA factors."""
     values = [float(min(max(value, 0.0), 1.0)) for value in rgba]
-    red, green, blue = (srgb_to_linear(value) for value in values[:3])
+    red, green, blue = (float(srgb_to_linear(value)) for value in values[:3])
     return (red, green, blue, values[3] if len(values) > 3 else 1.0)
 
 

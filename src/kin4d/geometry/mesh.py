@@ -43,7 +43,7 @@ class Mesh(RawMesh):
         faces: [F, 3] int64, counter-clockwise seen from outside.
         uv: [V, 2] float32 or None, origin at the lower left (OBJ, trimesh).
         normals: [V, 3] float32 or None: the source's own, at rest.
-        colors: [V, 4] uint8 RGBA or None.
+        colors: [V, 4] uint8 or None: sRGB and alpha, multiplied with the material's colour.
         materials: One or more; `face_material` [F] int64 indexes them.
         parts: Names of the source's objects or groups; `face_part` [F] int64 indexes them.
         source_index: [V] int64: which vertex of the file each vertex is. Formats that store

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from kin4d.errors import InputError, OutputError
-from kin4d.files import existing_file, write_bytes
-from kin4d.geometry.material import TEXTURE_SLOTS, Material
+from kin4d.files import existing_file
+from kin4d.geometry.material import Material
 from kin4d.geometry.mesh import Mesh, RawMesh
 from kin4d.geometry.mesh_ops import fields_of, join
 
 READS = (".obj", ".gltf", ".glb", ".ply", ".stl", ".off")
-WRITES = (".obj", ".glb", ".ply")
+WRITES = (".obj", ".ply")
 
 
 def load_mesh(path: str | Path) -> Mesh:
@@ -55,12 +54,11 @@ def read_raw(path: str | Path) -> RawMesh:
 
 
 def save_mesh(mesh: Mesh, path: str | Path) -> Path:
-    """Write a mesh, atomically.
+    """Write a mesh, atomically. `kin4d.export.write_clip` writes GLB and more.
 
     Args:
         mesh: The surface.
-        path: .obj (with .mtl and textures beside it; exact), .glb (all in one; single precision)
-            or .ply (exact, but no materials).
+        path: .obj (with .mtl and textures beside it) or .ply (no materials); both exact.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -68,8 +66,6 @@ def save_mesh(mesh: Mesh, path: str | Path) -> Path:
         from kin4d.geometry.formats.obj import write_obj
 
         write_obj(mesh, path)
-    elif suffix == ".glb":
-        write_bytes(path, _glb_bytes(mesh))
     elif suffix == ".ply":
         from kin4d.geometry.formats.ply import write_ply
 
@@ -121,48 +117,3 @@ def _check_binary_stl(path: Path, data: bytes) -> None:
             f"{path} is truncated or not STL: it needs {wanted} bytes and has {len(data)}",
             hint="export or download it again",
         )
-
-
-def _glb_bytes(mesh: Mesh) -> bytes:
-    """One glTF mesh for each pair of part and material."""
-    import trimesh
-    from trimesh.visual import TextureVisuals
-
-    looks = [_pbr(material) for material in mesh.materials]
-    scene = trimesh.Scene()
-    pairs = np.stack([mesh.face_part, mesh.face_material], axis=1)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    for part, look in np.unique(pairs, axis=0):
-        faces = mesh.faces[(pairs == (part, look)).all(1)]
-        used, faces = np.unique(faces, return_inverse=True)
-
-        def at(table: np.ndarray | None, used: np.ndarray = used) -> np.ndarray | None:
-            return None if table is None else table[used]
-
-        visual = TextureVisuals(uv=at(mesh.uv), material=looks[look])
-        if mesh.colors is not None:
-            visual.vertex_attributes["color"] = at(mesh.colors)
-        solid = trimesh.Trimesh(
-            vertices=mesh.vertices[used],
-            faces=faces.reshape(-1, 3),
-            vertex_normals=at(mesh.normals),
-            visual=visual,
-            process=False,
-        )
-        scene.add_geometry(solid, node_name=f"{mesh.parts[part]}", geom_name=f"{part}_{look}")
-    return scene.export(file_type="glb", include_normals=mesh.normals is not None)  # pyright: ignore[reportReturnType]
-
-
-def _pbr(material: Material) -> Any:
-    from trimesh.visual.material import PBRMaterial
-
-    return PBRMaterial(
-        name=material.name,
-        baseColorFactor=np.array(material.base_color),
-        metallicFactor=material.metallic,
-        roughnessFactor=material.roughness,
-        emissiveFactor=np.array(material.emissive),
-        doubleSided=material.double_sided,
-        alphaMode=material.alpha_mode,
-        alphaCutoff=material.alpha_cutoff,
-        **{TEXTURE_SLOTS[slot]: image for slot, image in material.textures.items()},
-    )

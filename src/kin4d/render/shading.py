@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kin4d.geometry.camera import Camera
+from kin4d.geometry.material import linear_to_srgb
 from kin4d.render.compiled import compiled
 from kin4d.render.kernels import X, Y, Z
 from kin4d.render.rasterizer import Fragments, in_bands
@@ -19,9 +20,7 @@ from kin4d.render.surface import Surface, to_linear
 
 _LINEAR = to_linear(np.arange(256, dtype=np.uint8))
 _LEVELS = np.linspace(0, 1, 16385)
-_SRGB = np.round(
-    255 * np.where(_LEVELS <= 0.0031308, 12.92 * _LEVELS, 1.055 * _LEVELS ** (1 / 2.4) - 0.055)
-).astype(np.uint8)
+_SRGB = np.round(255 * linear_to_srgb(_LEVELS)).astype(np.uint8)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

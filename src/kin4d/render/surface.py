@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.geometry.material import Material
+from kin4d.geometry.material import Material, srgb_to_linear
 from kin4d.geometry.mesh import Mesh, face_normals
 from kin4d.geometry.mesh_ops import concatenate, weld
 from kin4d.geometry.skin import Skin
@@ -159,9 +159,7 @@ def group_normals(vertices: np.ndarray, faces: np.ndarray, groups: np.ndarray) -
 
 def to_linear(srgb: np.ndarray) -> np.ndarray:
     """sRGB bytes to linear float32 in [0, 1]."""
-    levels = np.arange(256) / 255
-    table = np.where(levels <= 0.04045, levels / 12.92, ((levels + 0.055) / 1.055) ** 2.4)
-    return table.astype(np.float32)[srgb]
+    return srgb_to_linear(np.arange(256) / 255).astype(np.float32)[srgb]
 
 
 def _joints(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kin4d.geometry.formats.gltf_document import GltfDocument, reading_gltf
-from kin4d.geometry.material import TEXTURE_SLOTS, Material
+from kin4d.geometry.material import TEXTURE_SLOTS, Material, srgb_colors
 from kin4d.geometry.mesh import RawMesh, transform_normals
 from kin4d.geometry.mesh_ops import join
 
@@ -208,7 +208,7 @@ def _colors(document: GltfDocument, attributes: dict[str, int]) -> np.ndarray | 
         return None
     values = document.accessor(attributes["COLOR_0"])
     values = np.pad(values, ((0, 0), (0, 4 - values.shape[1])), constant_values=1)
-    return np.rint(np.clip(values, 0, 1) * 255).astype(np.uint8)
+    return srgb_colors(values)
 
 
 def _base(spec: dict[str, Any]) -> dict[str, Any]:
