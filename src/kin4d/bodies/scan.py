@@ -16,7 +16,6 @@ from kin4d.bodies.scan_surface import (
     Samples,
     exposed_links,
     exposure,
-    exposure_cell,
     sample_links,
     sample_mesh,
     smooth_normals,
@@ -95,8 +94,7 @@ def register_scan(
         refiner = Refiner(body, links, scan, rng=rng)
         fits = []
         for anchor in search.anchors()[: max(1, restarts)]:
-            guess, _ = search.run(anchor, up=towards)
-            fits += refiner.refine(guess)
+            fits += refiner.refine(*search.run(anchor, up=towards))
             if fits and max(fit.coverage for fit in fits) > CONVINCING:
                 break
         if not fits or (best := min(fits, key=lambda fit: fit.cost)).coverage < ACCEPTED:
@@ -175,7 +173,7 @@ def _in_metres(scan: Samples, links: Samples) -> tuple[Samples, float]:
 
     Area, unlike extent, hardly depends on the pose.
     """
-    seen = exposure(scan.points, scan.normals, exposure_cell(scan.area))
+    seen = exposure(scan.points, scan.normals, scan.area.sum())
     sign = np.where(seen < 0, -1.0, 1.0)[:, None]
     outer = replace(scan, normals=scan.normals * sign)[seen != 0]
     scale = float(np.sqrt(outer.area.sum() / links.area.sum()))

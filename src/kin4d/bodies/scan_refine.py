@@ -13,7 +13,8 @@ from kin4d.bodies.linked import LinkedBody
 from kin4d.bodies.scan_fit import Guess, place, plane_rows, solve_step, stepped
 from kin4d.bodies.scan_surface import Samples, finite_limits
 
-FINALISTS = 5
+FINALISTS = 10
+PROMISING = 1.4  # A rough guess this many times as costly as the best is not looked at.
 SHOWS = 0.1  # Share of a motion that must show as distance from the scan, or it is undetermined.
 HOPELESS = 0.3  # A guess with fewer of its samples near the scan's is not worth more rounds.
 RIVAL = 2.0  # Squared distances this many times those of the best fit rule another one out.
@@ -55,9 +56,10 @@ class Refiner:
         self._scan_normals = torch.from_numpy(scan.normals)
         self._asked = torch.from_numpy(rng.permutation(len(scan.link))[:4000])
 
-    def refine(self, guesses: Guess) -> list[Fit]:
-        """The first few guesses, refined."""
-        return [self._fit(guesses[i].exact()) for i in torch.arange(len(guesses))[:FINALISTS, None]]
+    def refine(self, guesses: Guess, costs: Tensor) -> list[Fit]:
+        """The guesses (best first) that cost little more than the best, refined."""
+        worth = (costs <= PROMISING * costs.min()).nonzero()[:FINALISTS] if len(costs) else []
+        return [self._fit(guesses[i].exact()) for i in worth]
 
     def undetermined(self, fit: Fit) -> tuple[str, ...]:
         """Coordinates that can change, with whatever else has to, and hardly leave the scan."""

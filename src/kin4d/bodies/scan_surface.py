@@ -66,24 +66,44 @@ def sample_links(body: LinkedBody, count: int, *, seed: int) -> Samples:
     return Samples(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
 
 
-def exposure(points: np.ndarray, normals: np.ndarray, cell: float) -> np.ndarray:
-    """[N]: 1 where the outside lies along the normal, -1 where it lies behind, 0 if hidden.
+def exposure(points: np.ndarray, normals: np.ndarray, area: float) -> np.ndarray:
+    """[N] which side of a surface shows: 1 where the normal points, -1 the other, 0 if neither.
 
-    The outside is what a flood from infinity reaches through the empty cells (edge `cell`).
+    Seen from many directions: in each pixel the foremost sample hides what lies clearly behind its
+    tangent plane. A sample shows if it is seen in some of the views that look at it squarely.
+
+    Args:
+        points: [N, 3] m, spread evenly.
+        normals: [N, 3] unit.
+        area: Of the surface, m^2.
     """
-    low = points.min(0) - 4 * cell
-    place = ((points - low) / cell).astype(int)
-    full = np.zeros(place.max(0) + 5, bool)
-    full[tuple(place.T)] = True
-    regions = np.asarray(ndimage.label(~full)[0])  # pyright: ignore[reportIndexIssue]
-    outside = regions == regions[0, 0, 0]
+    pixel = np.sqrt(6 * area / len(points))  # Six samples a pixel: few are without one.
+    asked, front, back = np.zeros((3, len(points)))
+    for view in _directions(40):
+        frame = np.linalg.svd(view[None])[2][1:]
+        place = np.floor(points @ frame.T / pixel).astype(np.int64)
+        place -= place.min(0)
+        cell = place @ (1, place[:, 0].max() + 1)
+        facing = normals @ view
+        foremost = np.zeros(cell.max() + 1, np.int64)
+        order = np.argsort(points @ view)
+        foremost[cell[order]] = order
+        first = foremost[cell]
+        above = ((points - points[first]) * normals[first]).sum(-1) * np.sign(facing[first])
+        square = np.abs(facing) > 0.6
+        seen = square & (above > -0.35 * pixel)
+        asked += square
+        front += seen & (facing > 0)
+        back += seen & (facing < 0)
+    return np.where(front + back > 0.09 * asked, np.where(front >= back, 1, -1), 0)
 
-    def open_along(sign: int) -> np.ndarray:
-        steps = [points + sign * reach * cell * normals for reach in (1.0, 1.5, 2.0)]
-        return np.any([outside[tuple(((p - low) / cell).astype(int).T)] for p in steps], axis=0)
 
-    front, back = open_along(1), open_along(-1)
-    return np.where(front, 1, np.where(back, -1, 0))
+def _directions(count: int) -> np.ndarray:
+    """[count, 3] unit vectors spread evenly (a Fibonacci lattice)."""
+    step = np.arange(count) + 0.5
+    height, turn = 1 - 2 * step / count, step * np.pi * (1 + np.sqrt(5))
+    ring = np.sqrt(1 - height**2)
+    return np.stack([ring * np.cos(turn), ring * np.sin(turn), height], -1)
 
 
 def exposed_links(body: LinkedBody, samples: Samples, rng: np.random.Generator) -> Samples:
@@ -93,22 +113,17 @@ def exposed_links(body: LinkedBody, samples: Samples, rng: np.random.Generator) 
     """
     low, high = finite_limits(body).T
     votes = []
-    for _ in range(8):
+    for _ in range(4):
         q = torch.from_numpy(low + (high - low) * rng.random(len(low)))
         points, normals = samples.posed(body.link_poses(q).numpy())
-        votes.append(exposure(points, normals, exposure_cell(samples.area)))
+        votes.append(exposure(points, normals, samples.area.sum()))
     votes = np.array(votes)
     often = np.abs(votes).mean(0)
     sign = np.where(votes.sum(0) < 0, -1.0, 1.0)
     turned = Samples(
         samples.points, samples.normals * sign[:, None], samples.area * often, samples.link
     )
-    return turned[often > 0.4]
-
-
-def exposure_cell(area: np.ndarray) -> float:
-    """Edge (m) of the cells of `exposure` for a surface with these areas (m^2)."""
-    return float(np.sqrt(area.sum()) / 50)
+    return turned[often > 0.3]
 
 
 def finite_limits(body: LinkedBody) -> np.ndarray:
