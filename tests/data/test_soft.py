@@ -48,9 +48,10 @@ def test_different_seeds_differ() -> None:
     )
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("name", SHAPES)
-def test_shapes_are_closed_and_lattices_carry_them(name: str) -> None:
-    mesh = SHAPES[name](np.random.default_rng(3))
+def test_shapes_are_closed_and_lattices_carry_them(name: str, seed: int) -> None:
+    mesh = SHAPES[name](np.random.default_rng(seed))
     report = inspect(mesh)
     assert report.watertight
     assert not report.inside_out

@@ -24,13 +24,16 @@ def shape(rng: np.random.Generator, names: tuple[str, ...] = tuple(SHAPES)) -> M
 
 
 def rubber(rng: np.random.Generator, mesh: Mesh) -> dict[str, float]:
-    """From jelly to soft rubber, as stiff as the shape needs to bear its own weight."""
+    """From jelly to soft rubber, as stiff as the shape needs to bear its own weight.
+
+    A post of height L and side t buckles under itself below a modulus of about 1.5 rho g L (L/t)².
+    """
     sizes = np.ptp(mesh.bounds, axis=0)
     density = float(rng.uniform(200, 1100))
-    weight = density * 9.81 * sizes.max() * (sizes.max() / sizes.min())
+    least = 1.5 * density * 9.81 * sizes.max() * (sizes.max() / sizes.min()) ** 2
     return {
         "density": density,
-        "young": float(weight * 10 ** rng.uniform(0.6, 1.6)),
+        "young": float(least * 10 ** rng.uniform(0.1, 1.1)),
         "poisson": float(rng.uniform(0.3, 0.45)),
         "damping": float(rng.uniform(0.002, 0.01)),
         "friction": float(rng.uniform(0.3, 0.9)),
@@ -58,11 +61,8 @@ def poke(rng: np.random.Generator) -> SoftScene:
     mesh = _standing(rng)
     scene = _scene("solid_poke", rng, mesh)
     vertices, young = mesh.vertices, scene.material["young"]
-    height = float(np.ptp(vertices[:, 2]))
-    section = float(scene.masses.sum()) / scene.material["density"] / height
-    # As a post of that section gives way, by bending and by shearing.
-    bending, shearing = young * section**2 / (4 * height**3), 0.4 * young * section / height
-    stiffness = bending * shearing / (bending + shearing)
+    tall = float(np.ptp(vertices[:, 2]))
+    section = float(scene.masses.sum()) / scene.material["density"] / tall
     high = np.flatnonzero(vertices[:, 2] > np.quantile(vertices[:, 2], 0.5))
     pushes = []
     for start in (0.05, 0.7, 1.3):
@@ -70,7 +70,10 @@ def poke(rng: np.random.Generator) -> SoftScene:
         reach = 0.15 * mesh.diameter
         share = np.exp(-np.square(np.linalg.norm(vertices - place, axis=-1) / reach))
         inward = vertices.mean(0) - place + rng.normal(size=3) * 0.2 * mesh.diameter
-        strength = stiffness * height * rng.uniform(0.1, 0.3)
+        # As a post of that section gives way at that height, by bending and by shearing.
+        height = place[2] - vertices[:, 2].min()
+        bending, shearing = young * section**2 / (4 * height**3), 0.4 * young * section / height
+        strength = bending * shearing / (bending + shearing) * height * rng.uniform(0.15, 0.45)
         force = strength * inward / np.linalg.norm(inward)
         length = float(rng.uniform(0.25, 0.5))
         pushes.append(Push(share=share / share.sum(), force=force, start=start, length=length))
