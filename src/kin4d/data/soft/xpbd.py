@@ -25,11 +25,13 @@ class XpbdEngine:
 
     Args:
         scene: What to simulate.
-        substeps: Small steps in each step that is asked for.
+        substeps: Small steps in each step that is asked for; by default many for lines, which
+            must not stretch and cost little, and few for the rest.
     """
 
-    def __init__(self, scene: SoftScene, *, substeps: int = 6) -> None:
-        self.scene, self.substeps = scene, substeps
+    def __init__(self, scene: SoftScene, *, substeps: int | None = None) -> None:
+        self.scene = scene
+        self.substeps = substeps or (40 if scene.dimension == 1 else 6)
         self.nodes = np.array(scene.nodes, np.float64)
         self.speeds = np.zeros_like(self.nodes)
         if scene.velocity is not None:
