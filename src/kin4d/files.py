@@ -104,8 +104,10 @@ def read_arrays(source: str | Path, *, what: str) -> dict[str, np.ndarray]:
             return {name: archive[name] for name in archive.files}
     # RuntimeError is what zipfile says to archives it holds for encrypted or of a later version.
     except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, RuntimeError) as error:
+        # numpy's advice to allow pickle would run whatever code a stranger's file holds.
+        reason = "it is no archive of arrays" if "pickle" in str(error) else error
         raise InputError(
-            f"{source} is not a readable {what}: {error}", allowed="a whole .npz archive"
+            f"{source} is not a readable {what}: {reason}", allowed="a whole .npz archive"
         ) from error
 
 

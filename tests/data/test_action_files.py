@@ -135,3 +135,29 @@ def test_what_is_no_action_file(tmp_path) -> None:
     np.save(tmp_path / "b.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="not a readable npy"):
         read_actions(tmp_path / "b.npy", fps=10)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path) -> None:
+    path = tmp_path / "excel.csv"
+    path.write_bytes("\ufefftime,a\n0,1\n0.1,2\n".encode())
+    assert read_actions(path).fps == pytest.approx(10)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("time,a\n", "no actions"), ("time,a\n0,1\n0.1,1\n5,1\n6,1\n", "evenly spaced")],
+)
+def test_tables_that_say_too_little(tmp_path, text: str, words: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_actions(path)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_nobody_is_told_to_allow_pickle(tmp_path, suffix: str) -> None:
+    path = tmp_path / f"text{suffix}"
+    path.write_text("not numbers")
+    with pytest.raises(InputError) as caught:
+        read_actions(path, fps=10)
+    assert "pickle" not in str(caught.value)

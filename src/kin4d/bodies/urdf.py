@@ -202,7 +202,7 @@ class _Looks:
                     f"{self.resources.description.name} needs a {what} that is not there",
                     value=uri,
                     hint=f"looked in {self.resources.tried(uri)}; give its folder as a search "
-                    "root, or leave it out with missing='skip'",
+                    "root; `kin4d robot FILE --inspect` draws the robot without it",
                 )
         except InputError:
             if not self.skip:

@@ -19,7 +19,7 @@ def export(
     height: int = 480,
     json: bool = False,
 ) -> None:
-    """Convert a clip to GLB, USD, PC2, an OBJ or PLY sequence, MP4 or GIF.
+    """Convert a clip to GLB, USD, PC2, an OBJ sequence, MP4 or GIF.
 
     Args:
         file: A clip (.npz) written by another verb, or a mesh, which becomes a clip of one frame.

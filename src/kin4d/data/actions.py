@@ -53,6 +53,8 @@ def read_actions(
             f"cannot read actions from {path.name}", value=path.suffix, allowed=", ".join(_READERS)
         )
     columns = reader(path)
+    if not any(np.size(column) for column in columns.values()):
+        raise InputError(f"{path} holds no actions", allowed="at least one row of numbers")
     found = {name: _option(columns[name]) for name in _OPTIONS if name in columns}
     found.update(_values(path, columns, key))
     if "gripper" in columns:
@@ -135,9 +137,16 @@ def _rate(columns: Mapping[str, np.ndarray]) -> dict[str, float]:
     """The fps of a time column, if there is one."""
     for name in _TIME:
         if name in columns and len(columns[name]) > 1:
-            step = float(np.median(np.diff(columns[name].astype(np.float64))))
-            if not step > 0:
+            steps = np.diff(columns[name].astype(np.float64))
+            step = float(np.median(steps))
+            if not steps.min() > 0:
                 raise InputError(f"column '{name}' does not grow", allowed="seconds, in order")
+            if abs(steps - step).max() > 0.5 * step:
+                raise InputError(
+                    f"column '{name}' is not evenly spaced: steps of {steps.min():.3g} to "
+                    f"{steps.max():.3g} s",
+                    hint="resample the actions to one rate, or leave the column out and give fps",
+                )
             return {"fps": 1.0 / step}
     return {}
 
@@ -146,12 +155,13 @@ def _read_npy(path: Path) -> dict[str, np.ndarray]:
     try:
         return {"values": np.load(path, allow_pickle=False)}
     except Exception as error:
-        raise InputError(f"{path} is not a readable npy file: {error}") from None
+        reason = "it is no array of numbers" if "pickle" in str(error) else error
+        raise InputError(f"{path} is not a readable npy file: {reason}") from None
 
 
 def _read_csv(path: Path) -> dict[str, np.ndarray]:
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} is not a readable csv file: {error}") from None

@@ -55,6 +55,8 @@ def read_motion(
     if path.suffix.lower() != ".json" and ".tfrecord" not in path.name:
         return read_actions(path, **options)
     recordings = [read_droid(path)] if path.suffix.lower() == ".json" else read_bridge(path)
+    if not recordings:
+        raise InputError(f"{path} holds no episode")
     if not 0 <= episode < len(recordings):
         raise InputError(
             f"{path} has no such episode", value=episode, allowed=f"0 to {len(recordings) - 1}"

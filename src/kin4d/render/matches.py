@@ -80,7 +80,7 @@ class Matches:
         with torch.no_grad():
             poses = body.link_poses(check_coordinates(body, q)[frames]).numpy()
         poses = poses[np.arange(len(links)), links]
-        local = np.array([match.point for match in self.matches])
+        local = np.array([match.point for match in self.matches]).reshape(-1, 3)
         return np.einsum("nij,nj->ni", poses[:, :3, :3], local) + poses[:, :3, 3]
 
 
