@@ -48,7 +48,9 @@ def _swing(category: str, rng: np.random.Generator, line: np.ndarray, make) -> S
     rate = 2 * np.pi * rng.uniform(0.4, 1.2)
 
     def lead(time: float) -> np.ndarray:
-        return held + closer * (1 - np.exp(-3 * time)) + np.sin(rate * time) * swing
+        # A hand starts gently: a jerk would ring through the line.
+        ease = 1 - (1 + 6 * time) * np.exp(-6 * time)
+        return held + ease * (closer + np.sin(rate * time) * swing)
 
     return make(category, rng, nodes, pins=pins, lead=lead)
 
