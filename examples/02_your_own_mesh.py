@@ -30,4 +30,4 @@ def main(mesh_file: str | None = None, output: Path = Path("out/examples")) -> N
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    main(sys.argv[1]) if len(sys.argv) > 1 else main()

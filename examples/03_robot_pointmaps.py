@@ -41,4 +41,4 @@ def main(robot: str = "sketch", output: Path = Path("out/examples")) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    main(sys.argv[1]) if len(sys.argv) > 1 else main()

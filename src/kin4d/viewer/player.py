@@ -110,12 +110,12 @@ class Player:
         for material in np.unique(mesh.face_material[chosen]):
             faces = mesh.faces[chosen & (mesh.face_material == material)]
             used, index = np.unique(faces, return_inverse=True)
-            color = [linear_to_srgb(c) for c in np.clip(mesh.materials[material].base_color, 0, 1)]
+            linear = np.clip(mesh.materials[material].base_color[:3], 0, 1)
             handle = self._server.scene.add_mesh_simple(
                 f"{name}/{material}",
                 mesh.vertices[used].astype(np.float32),
                 index.reshape(-1, 3),
-                color=tuple(round(255 * c) for c in color[:3]),
+                color=tuple(int(c) for c in np.rint(255 * linear_to_srgb(linear))),
                 side="double",
                 flat_shading=True,
             )
