@@ -11,7 +11,7 @@ from torch import Tensor
 
 from kin4d.bodies.linked import LinkedBody
 from kin4d.bodies.scan_fit import Guess, place, plane_rows, solve_step, stepped
-from kin4d.bodies.scan_surface import Samples, finite_limits
+from kin4d.bodies.scan_surface import Samples
 
 FINALISTS = 10
 PROMISING = 1.4  # A rough guess this many times as costly as the best is not looked at.
@@ -80,17 +80,23 @@ class Refiner:
         return tuple(loose)
 
     def ambiguous(self, best: Fit, fits: list[Fit]) -> tuple[str, ...]:
-        """Coordinates another fit has quite different, though what it moves lies as well."""
-        low, high = torch.from_numpy(finite_limits(self.body)).unbind(-1)
+        """Coordinates whose values in another fit move samples far, to where they lie as well."""
         home, gaps = self._placed(best.guess)[0], self._gaps(best.guess).square()
-        doubtful = torch.zeros(len(low), dtype=torch.bool)
+        doubtful = set()
         for fit in fits:
-            moved = (self._placed(fit.guess)[0] - home).norm(dim=-1) > self.reach
+            moved = self._moved(fit.guess, home)
             rivals = self._gaps(fit.guess).square()[moved].sum() < RIVAL * gaps[moved].sum()
             if moved.any() and rivals and fit.coverage > 0.97 * best.coverage:
-                doubtful |= (fit.guess.q[0] - best.guess.q[0]).abs() > 0.1 * (high - low)
-        names = zip(self.body.coordinates, doubtful.tolist(), strict=True)
-        return tuple(name for name, doubt in names if doubt)
+                for c, name in enumerate(self.body.coordinates):
+                    q = best.guess.q.clone()
+                    q[:, c] = fit.guess.q[:, c]
+                    if self._moved(Guess(best.guess.similarity, q), home).any():
+                        doubtful.add(name)
+        return tuple(name for name in self.body.coordinates if name in doubtful)
+
+    def _moved(self, guess: Guess, home: Tensor) -> Tensor:
+        """[N] whether samples stand far from where they are at `home` [N, 3]."""
+        return (self._placed(guess)[0] - home).norm(dim=-1) > self.reach
 
     def _placed(self, guess: Guess) -> tuple[Tensor, Tensor]:
         transforms = guess.link_transforms(self.body)[0]
