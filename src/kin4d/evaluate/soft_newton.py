@@ -23,8 +23,9 @@ class NewtonEngine:
     """
 
     def __init__(self, scene: SoftScene, *, solver: str, iterations: int = 10) -> None:
+        # Neither is a dependency: whoever wants these rows installs newton, which brings warp.
         import newton  # pyright: ignore[reportMissingImports]
-        import warp
+        import warp  # pyright: ignore[reportMissingImports]
 
         self.scene = scene
         build = newton.ModelBuilder(up_axis=newton.Axis.Z, gravity=warp.vec3(*scene.gravity))
