@@ -33,6 +33,9 @@ def tables(name: str) -> str:
     for row in result["rows"]:
         groups.setdefault(tuple(row), []).append(row)
     parts += [table(rows) for rows in groups.values()]
+    if result["ratios"]:
+        rows = [{"figure": name, "value": value} for name, value in result["ratios"].items()]
+        parts.append(table(rows))
     parts += [f"*{note}*" for note in result["notes"]]
     machine, versions = result["machine"], result["versions"]
     parts.append(

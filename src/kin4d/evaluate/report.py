@@ -9,7 +9,19 @@ from typing import Any
 
 import kin4d
 
-_RECORDED = ("torch", "numpy", "numba", "trimesh", "mujoco", "pin", "usd-core", "embreex", "mink")
+_RECORDED = (
+    "torch",
+    "numpy",
+    "numba",
+    "trimesh",
+    "mujoco",
+    "pin",
+    "usd-core",
+    "embreex",
+    "mink",
+    "warp-lang",
+    "newton",
+)
 
 
 @dataclass(frozen=True)
