@@ -1,10 +1,17 @@
-"""Turns ``{{ bench NAME }}`` in a page into the tables and bars of ``benchmarks/NAME.json``."""
+"""What mkdocs does not do by itself: benchmark tables in pages, and formulas as MathML.
+
+``{{ bench NAME }}`` becomes the tables and bars of ``benchmarks/NAME.json``. Formulas are turned
+into MathML when the pages are built, so that readers need no script from elsewhere.
+"""
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
+
+from latex2mathml.converter import convert
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -12,6 +19,21 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 def on_page_markdown(markdown: str, **_) -> str:
     """mkdocs' event: runs for every page."""
     return re.sub(r"\{\{ bench (\w+) \}\}", lambda found: tables(found[1]), markdown)
+
+
+def on_page_content(content: str, **_) -> str:
+    """mkdocs' event: the page as HTML, with formulas marked by the arithmatex extension."""
+    for tag, start, end, display in (
+        ("span", r"\\\(", r"\\\)", "inline"),
+        ("div", r"\\\[", r"\\\]", "block"),
+    ):
+        pattern = rf'<{tag} class="arithmatex">{start}(.*?){end}</{tag}>'
+
+        def typeset(found: re.Match, display: str = display) -> str:
+            return convert(html.unescape(found[1]), display=display)
+
+        content = re.sub(pattern, typeset, content, flags=re.DOTALL)
+    return content
 
 
 def tables(name: str) -> str:
