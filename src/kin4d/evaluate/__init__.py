@@ -6,5 +6,6 @@ A benchmark is a module with ``run(*, quick: bool, seed: int) -> Report``.
 BENCHMARKS: dict[str, str] = {
     "data": "object data: pairs per second, sound objects, a store that survives kill -9",
     "export": "writing a large clip, against writing the same bytes with numpy",
+    "start": "the time to import kin4d and to get help",
     "robot": "forward and inverse kinematics, pointmaps and scans, against other libraries",
 }
