@@ -7,8 +7,8 @@ import pytest
 import trimesh
 
 from kin4d.data.elastic import ElasticModes
-from kin4d.data.elastic_cloud import ElasticCloud, fill
 from kin4d.errors import InputError
+from kin4d.geometry.elastic_cloud import ElasticCloud, fill
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
 

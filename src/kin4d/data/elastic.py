@@ -17,9 +17,9 @@ from scipy.sparse.linalg import eigsh, splu
 from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
-from kin4d.data.elastic_cloud import ElasticCloud, fill
 from kin4d.data.sequence import VertexSequence
 from kin4d.errors import InputError
+from kin4d.geometry.elastic_cloud import ElasticCloud, fill
 from kin4d.geometry.mesh import Mesh
 
 _CARRIERS = 6  # nodes that carry a vertex

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kin4d.data.elastic_cloud import winding
+from kin4d.geometry.elastic_cloud import winding
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import sample_surface
 
