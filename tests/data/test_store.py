@@ -13,8 +13,9 @@ import pytest
 
 from kin4d.data.pairs import make_pairs
 from kin4d.data.sequence import VertexSequence
+from kin4d.data.sequence_record import record
 from kin4d.data.sequence_specimen import SequenceSpecimen
-from kin4d.data.shard import dropped, record
+from kin4d.data.shard import dropped
 from kin4d.data.sources import make_articulated
 from kin4d.data.specimen import Identity, Specimen
 from kin4d.data.store import SequenceStore, StoreWriter
@@ -176,7 +177,7 @@ def test_a_full_disk_is_said_to_be_and_keeps_what_is_finished(
 
 def test_dropped_items_are_remembered(tmp_path: Path) -> None:
     gone = Identity(source="engine", category="flag", name="9", licence="CC0-1.0", seed=9)
-    with StoreWriter.begin(tmp_path / "s", {}) as writer:
+    with StoreWriter.begin(tmp_path / "s", {}, SequenceStore) as writer:
         writer.commit(0, [record(flag(0)), dropped(gone, "diverged"), record(flag(1))])
     store = SequenceStore.open(tmp_path / "s")
     assert [who.name for who in store.identities] == ["0", "1"]
@@ -186,8 +187,8 @@ def test_dropped_items_are_remembered(tmp_path: Path) -> None:
 
 def test_two_writers_at_once_are_refused(tmp_path: Path) -> None:
     with (
-        StoreWriter.begin(tmp_path / "s", {}),
+        StoreWriter.begin(tmp_path / "s", {}, SequenceStore),
         pytest.raises(InputError, match="being written by another process"),
-        StoreWriter.begin(tmp_path / "s", {}),
+        StoreWriter.begin(tmp_path / "s", {}, SequenceStore),
     ):
         pass

@@ -6,21 +6,19 @@ does not matter who makes it, or in which order, or how often the work was inter
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kin4d.data.make_shards import make_shards
 from kin4d.data.named_sources import named_source
-from kin4d.data.shard import Record, dropped, record
+from kin4d.data.sequence_record import record
+from kin4d.data.shard import Record, dropped
 from kin4d.data.sources import SEEDS, SeededSource
 from kin4d.data.specimen import Identity
 from kin4d.data.store import SequenceStore, StoreWriter
 from kin4d.errors import InputError, Kin4dError
-from kin4d.progress import track
-
-Shards = Iterator[tuple[int, list[Record]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,73 +128,10 @@ def generate(
         cluster: Spread the work over Ray (extra ``[cluster]``): the cluster that the environment
             variable RAY_ADDRESS names, or one on this machine.
     """
-    if workers < 1:
-        raise InputError("workers", value=workers, allowed=">= 1")
-    with StoreWriter.begin(path, _json(plan)) as writer:
-        numbers = [number for number in range(plan.shards) if not writer.has(number)]
-        if cluster:
-            made = _on_ray(plan, numbers, workers)
-        elif workers > 1 and len(numbers) > 1:
-            made = _in_processes(plan, numbers, workers)
-        else:
-            made = ((number, plan.make(number)) for number in numbers)
-        for number, records in track(made, "making shards", total=len(numbers)):
-            writer.commit(number, records)
+    with StoreWriter.begin(path, _json(plan), SequenceStore) as writer:
+        make_shards(plan, writer, workers=workers, cluster=cluster)
     return SequenceStore.open(path)
 
 
 def _json(plan: Plan) -> dict[str, Any]:
     return {k: [*v] if isinstance(v, tuple) else v for k, v in asdict(plan).items()}
-
-
-def _in_processes(plan: Plan, numbers: Sequence[int], workers: int) -> Shards:
-    import multiprocessing
-    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-
-    from kin4d.data.worker import begin_worker
-
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=begin_worker) as pool:
-        queue, running = iter(numbers), {}
-        try:
-            while True:
-                # A few in hand, so that finished shards do not pile up in memory.
-                while len(running) < 2 * workers and (number := next(queue, None)) is not None:
-                    running[pool.submit(plan.make, number)] = number
-                if not running:
-                    return
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    yield running.pop(future), future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _on_ray(plan: Plan, numbers: Sequence[int], workers: int) -> Shards:
-    import os
-
-    from kin4d.extras import require
-
-    ray: Any = require("ray", extra="cluster", purpose="generating on a cluster")
-    ours = not ray.is_initialized()
-    if ours and os.environ.get("RAY_ADDRESS"):
-        ray.init(log_to_driver=False)
-    elif ours:
-        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
-    try:
-        make = ray.remote(_make)
-        abreast = 2 * max(int(ray.cluster_resources().get("CPU", 1)), 1)
-        queue, running = iter(numbers), {}
-        while True:
-            while len(running) < abreast and (number := next(queue, None)) is not None:
-                running[make.remote(plan, number)] = number
-            if not running:
-                return
-            (done, *_), _ = ray.wait([*running], num_returns=1)
-            yield running.pop(done), ray.get(done)
-    finally:
-        if ours:
-            ray.shutdown()
-
-
-def _make(plan: Plan, number: int) -> list[Record]:
-    return plan.make(number)

@@ -1,13 +1,10 @@
-"""Shard: a few dozen sequences in one folder of plain arrays, with their checksums.
+"""Shard: a few dozen items in one folder of plain arrays, with their checksums.
 
 A shard is a folder of
 
-- ``manifest.jsonl``: one line per sequence, in order: who it is, its licence and seed, how many
-  frames T, vertices V and faces F it has, and all that is not an array. Items that could not be
-  made are lines with ``dropped``, the reason.
-- ``vertices.npy`` [sum T V, 3] float32 m, ``faces.npy`` [sum F, 3] int32, and for the sequences
-  whose line names them in ``arrays``: ``velocities.npy`` and ``forces.npy`` [sum T V, 3] float32,
-  ``part.npy`` [sum F] int32, ``colors.npy`` [sum V, 3] uint8. Sequences follow each other.
+- ``manifest.jsonl``: one line per item, in order: who it is, its licence and seed, and all that is
+  not an array. Items that could not be made are lines with ``dropped``, the reason.
+- ``NAME.npy``: the rows of the arrays of that name of all items that have one, after each other.
 - ``checksums.json``: size and BLAKE2b of each of these files.
 
 It is written beside its place and renamed into it, so a shard that is there is whole.
@@ -17,29 +14,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kin4d.data.articulated_specimen import ArticulatedSpecimen
-from kin4d.data.sequence import VertexSequence
-from kin4d.data.sequence_specimen import SequenceSpecimen
-from kin4d.data.specimen import Identity, Specimen
+from kin4d.data.specimen import Identity
 from kin4d.errors import InputError
 from kin4d.files import atomic_path, read_json
 
-_TRACKS = ("vertices", "velocities", "forces")
-_DTYPES = {
-    "vertices": np.float32,
-    "faces": np.int32,
-    "velocities": np.float32,
-    "forces": np.float32,
-    "part": np.int32,
-    "colors": np.uint8,
-}
+RowsOf = Callable[[dict[str, Any]], dict[str, int]]
+"""Names of an item's arrays and how many rows each has, from its line of the manifest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,49 +36,12 @@ class Record:
 
     Attributes:
         line: Its line of the manifest.
-        arrays: By name; see the module. Empty for an item that was dropped.
+        arrays: By name; those of one name have the same dtype and shape of rows in all items.
+            Empty for an item that was dropped.
     """
 
     line: dict[str, Any]
     arrays: dict[str, np.ndarray]
-
-
-def record(specimen: Specimen, *, frames: int = 16, fps: float = 10.0) -> Record:
-    """A specimen's motion as a record: a sequence as it is, anything else by its `track`.
-
-    Args:
-        specimen: The object.
-        frames: Length of the track.
-        fps: Frames per second of the track.
-    """
-    arrays: dict[str, np.ndarray] = {"faces": specimen.faces}
-    extra: dict[str, Any] = {"fps": fps, "material": {}, "pins": [], "meta": {}}
-    if isinstance(specimen, SequenceSpecimen):
-        sequence = specimen.sequence
-        for name in _TRACKS:
-            if (track := getattr(sequence, name)) is not None:
-                arrays[name] = track
-        extra = {
-            "fps": sequence.fps,
-            "material": dict(sequence.material),
-            "pins": sequence.pins.tolist(),
-            "meta": dict(sequence.meta),
-        }
-    else:
-        states = specimen.track(frames)
-        arrays["vertices"] = specimen.vertices(states)
-        if isinstance(specimen, ArticulatedSpecimen):
-            names = [joint.name for joint in specimen.object.free_joints]
-            extra["meta"] = {"joints": names, "q": states.round(9).tolist()}
-    if (specimen.face_part >= 0).all():
-        arrays["part"] = specimen.face_part
-    if specimen.colors is not None:
-        arrays["colors"] = specimen.colors
-    arrays = {name: np.ascontiguousarray(array, _DTYPES[name]) for name, array in arrays.items()}
-    length, count = arrays["vertices"].shape[:2]
-    counts = {"frames": length, "vertices": count, "faces": len(specimen.faces)}
-    line = {**asdict(specimen.identity), **counts, **extra, "arrays": sorted(arrays)}
-    return Record(line, arrays)
 
 
 def dropped(identity: Identity, reason: str) -> Record:
@@ -104,10 +55,9 @@ def write_shard(folder: Path, records: Sequence[Record]) -> None:
         path.mkdir()
         lines = "".join(json.dumps(one.line) + "\n" for one in records)
         (path / "manifest.jsonl").write_text(lines, encoding="utf-8")
-        for name in _DTYPES:
-            blocks = [_rows(one.arrays[name]) for one in records if name in one.arrays]
-            if blocks:
-                np.save(path / f"{name}.npy", np.concatenate(blocks), allow_pickle=False)
+        for name in sorted({name for one in records for name in one.arrays}):
+            blocks = [one.arrays[name] for one in records if name in one.arrays]
+            np.save(path / f"{name}.npy", np.concatenate(blocks), allow_pickle=False)
         sums = {file.name: _checksum(file) for file in sorted(path.iterdir())}
         (path / "checksums.json").write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
 
@@ -115,7 +65,7 @@ def write_shard(folder: Path, records: Sequence[Record]) -> None:
 class Shard:
     """A shard on disk, memory-mapped. Opening one checks the sizes of its files."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, rows_of: RowsOf) -> None:
         self.folder = folder
         sums = read_json(folder / "checksums.json")
         if not isinstance(sums, dict) or "manifest.jsonl" not in sums:
@@ -133,35 +83,17 @@ class Shard:
             lines = [json.loads(line) for line in text.splitlines()]
             self.lines = [line for line in lines if "dropped" not in line]
             self.dropped = [line for line in lines if "dropped" in line]
-            self._starts = _starts(self.lines)
+            self._starts = _starts(self.lines, rows_of)
         except (ValueError, KeyError, TypeError) as error:
             raise _broken(folder, f"its manifest cannot be read: {error!r}") from error
         self._maps: dict[str, np.ndarray] = {}
 
-    def specimen(self, index: int) -> SequenceSpecimen:
-        """The sequence at `index` among those not dropped."""
-        line = self.lines[index]
-        arrays = {name: self._array(name, index) for name in line["arrays"]}
-        who = identity_of(line)
-        frames, count = line["frames"], line["vertices"]
-        tracks = {
-            name: arrays[name].reshape(frames, count, 3) for name in _TRACKS if name in arrays
+    def arrays(self, index: int) -> dict[str, np.ndarray]:
+        """Arrays by name, not copied, of the item at `index` among those not dropped."""
+        return {
+            name: self._map(name)[start : start + rows]
+            for name, (start, rows) in self._starts[index].items()
         }
-        sequence = VertexSequence(
-            name=who.name,
-            category=who.category,
-            source=who.source,
-            licence=who.licence,
-            seed=who.seed or 0,
-            faces=arrays["faces"],
-            fps=line["fps"],
-            material=line["material"],
-            pins=np.array(line["pins"], np.int64),
-            meta=line["meta"],
-            **tracks,
-        )
-        part = arrays["part"].astype(np.int64) if "part" in arrays else None
-        return SequenceSpecimen(sequence, who, face_part=part, colors=arrays.get("colors"))
 
     def wrong_files(self) -> list[str]:
         """Names of files whose checksum does not match."""
@@ -171,14 +103,13 @@ class Shard:
             if _checksum(self.folder / name) != expected
         ]
 
-    def _array(self, name: str, index: int) -> np.ndarray:
+    def _map(self, name: str) -> np.ndarray:
         if name not in self._maps:
             try:
                 self._maps[name] = np.load(self.folder / f"{name}.npy", mmap_mode="r")
             except (OSError, ValueError) as error:
                 raise _broken(self.folder, f"{name}.npy cannot be read: {error}") from error
-        start, rows = self._starts[index][name]
-        return self._maps[name][start : start + rows]
+        return self._maps[name]
 
 
 def identity_of(line: dict[str, Any]) -> Identity:
@@ -187,23 +118,14 @@ def identity_of(line: dict[str, Any]) -> Identity:
     return Identity(**{name: line[name] for name in names})
 
 
-def _rows(array: np.ndarray) -> np.ndarray:
-    return array.reshape(-1, 3) if array.ndim == 3 else array
-
-
-def _starts(lines: Sequence[dict[str, Any]]) -> list[dict[str, tuple[int, int]]]:
-    """First row and number of rows of every array of every sequence."""
-    ends = dict.fromkeys(_DTYPES, 0)
+def _starts(lines: Sequence[dict[str, Any]], rows_of: RowsOf) -> list[dict[str, tuple[int, int]]]:
+    """First row and number of rows of every array of every item."""
+    ends: Counter[str] = Counter()
     starts = []
     for line in lines:
-        track = line["frames"] * line["vertices"]
-        rows = {"faces": line["faces"], "part": line["faces"], "colors": line["vertices"]}
-        here = {}
-        for name in line["arrays"]:
-            count = rows.get(name, track)
-            here[name] = (ends[name], count)
-            ends[name] += count
-        starts.append(here)
+        rows = rows_of(line)
+        starts.append({name: (ends[name], count) for name, count in rows.items()})
+        ends.update(rows)
     return starts
 
 

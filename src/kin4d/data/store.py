@@ -1,4 +1,4 @@
-"""SequenceStore: motions of many objects on disk, in shards that are each whole or not there.
+"""Stores: many items on disk, in shards that are each whole or not there.
 
 A store is a folder with ``store.json`` (format, version and the plan it is made by) and
 ``shards/00000000``, ``shards/00000001``, ... (see `kin4d.data.shard`). A shard's number says which
@@ -12,58 +12,70 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from kin4d.data.sequence_record import record, restore, rows_of
 from kin4d.data.sequence_specimen import SequenceSpecimen
-from kin4d.data.shard import Record, Shard, identity_of, record, write_shard
+from kin4d.data.shard import Record, Shard, identity_of, write_shard
 from kin4d.data.sources import ListedSource
 from kin4d.data.specimen import Identity, Specimen
 from kin4d.errors import InputError
 from kin4d.files import read_json, write_json
 from kin4d.progress import track
 
-FORMAT, VERSION = "kin4d sequences", 1
 
-
-class SequenceStore:
-    """A store opened for reading; sequences are numbered through all shards.
+class ShardStore:
+    """A store opened for reading; items are numbered through all shards.
 
     Attributes:
+        FORMAT: What ``store.json`` calls this kind of store.
+        VERSION: The newest version of the format that can be read.
+        COMMAND: What makes such a store.
         path: Its folder.
         plan: What it was made by, as JSON values.
         shards: All that are there, in order.
-        identities: Of all sequences, in order.
+        lines: Of the manifests, for all items, in order.
+        identities: Of all items, in order.
     """
+
+    FORMAT: ClassVar[str]
+    VERSION: ClassVar[int] = 1
+    COMMAND: ClassVar[str]
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        head = _read_head(self.path)
-        self.plan: dict[str, Any] = head["plan"]
-        self.shards = tuple(Shard(folder) for folder in _shard_folders(self.path))
+        self.plan: dict[str, Any] = _read_head(self.path, type(self))["plan"]
+        self.shards = tuple(Shard(folder, self.rows_of) for folder in _shard_folders(self.path))
         self.lines: list[dict[str, Any]] = [line for s in self.shards for line in s.lines]
         self.identities: list[Identity] = [identity_of(line) for line in self.lines]
         self._where = [(s, i) for s in self.shards for i in range(len(s.lines))]
 
     @classmethod
-    def open(cls, path: str | Path) -> SequenceStore:
+    def open(cls, path: str | Path) -> Self:
         """Open a store; one from a newer version, or with a truncated shard, is an `InputError`."""
         return cls(path)
 
+    @staticmethod
+    def rows_of(line: dict[str, Any]) -> dict[str, int]:
+        """Names of an item's arrays and how many rows each has."""
+        raise NotImplementedError
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Memory maps stay behind: another process opens its own.
-        return SequenceStore, (self.path,)
+        return type(self), (self.path,)
 
     def __len__(self) -> int:
         return len(self.identities)
 
-    def specimen(self, index: int) -> SequenceSpecimen:
-        """Sequence number `index`."""
+    def arrays(self, index: int) -> dict[str, np.ndarray]:
+        """Arrays of item number `index`, as they are in the shard."""
+        if not -len(self) <= index < len(self):
+            allowed = f"0 to {len(self) - 1}" if len(self) else "it is empty"
+            raise InputError(f"{self.path} has no such item", value=index, allowed=allowed)
         shard, place = self._where[index]
-        return shard.specimen(place)
-
-    def source(self) -> ListedSource:
-        """All of it, to draw training pairs from."""
-        return ListedSource(self.path.name, self.identities, self.specimen)
+        return shard.arrays(place)
 
     @property
     def dropped(self) -> list[dict[str, Any]]:
@@ -71,7 +83,7 @@ class SequenceStore:
         return [line for shard in self.shards for line in shard.dropped]
 
     def verify(self) -> list[str]:
-        """What is wrong: files that differ from their checksum, and sequences that appear twice."""
+        """What is wrong: files that differ from their checksum, and items that appear twice."""
         problems = [
             f"{shard.folder.name}/{name} differs from its checksum"
             for shard in track(self.shards, "checking shards")
@@ -83,6 +95,24 @@ class SequenceStore:
                 problems.append(f"{who.key} is there twice")
             seen.add(who.key)
         return problems
+
+
+class SequenceStore(ShardStore):
+    """Motions of many objects."""
+
+    FORMAT = "kin4d sequences"
+    COMMAND = "kin4d data objects --out DIR"
+
+    rows_of = staticmethod(rows_of)
+
+    def specimen(self, index: int) -> SequenceSpecimen:
+        """Sequence number `index`."""
+        arrays = self.arrays(index)
+        return restore(self.lines[index], arrays)
+
+    def source(self) -> ListedSource:
+        """All of it, to draw training pairs from."""
+        return ListedSource(self.path.name, self.identities, self.specimen)
 
     @classmethod
     def write(
@@ -102,7 +132,7 @@ class SequenceStore:
             per_shard: Sequences per shard.
         """
         plan = {"keys": [one.identity.key for one in specimens], "per_shard": per_shard}
-        with StoreWriter.begin(path, plan | {"frames": frames}) as writer:
+        with StoreWriter.begin(path, plan | {"frames": frames}, cls) as writer:
             for number in range(-(-len(specimens) // per_shard)):
                 if not writer.has(number):
                     chosen = specimens[number * per_shard : (number + 1) * per_shard]
@@ -118,20 +148,23 @@ class StoreWriter:
 
     @classmethod
     @contextmanager
-    def begin(cls, path: str | Path, plan: dict[str, Any]) -> Iterator[StoreWriter]:
+    def begin(
+        cls, path: str | Path, plan: dict[str, Any], kind: type[ShardStore]
+    ) -> Iterator[StoreWriter]:
         """Begin a store, or go on with one that was begun by the same plan.
 
         Args:
             path: The store's folder.
             plan: JSON values that say what each shard will hold.
+            kind: What opens it.
         """
         path = Path(path)
         head = path / "store.json"
         if not head.is_file():
             if path.is_dir() and any(not item.name.startswith(".") for item in path.iterdir()):
                 raise InputError(f"{path} is not empty and not a store", hint="choose a new folder")
-            write_json(head, {"format": FORMAT, "version": VERSION, "plan": plan})
-        found = _read_head(path)["plan"]
+            write_json(head, {"format": kind.FORMAT, "version": kind.VERSION, "plan": plan})
+        found = _read_head(path, kind)["plan"]
         if found != plan:
             wrong = sorted(key for key in {*found, *plan} if found.get(key) != plan.get(key))
             raise InputError(
@@ -163,20 +196,20 @@ def _shard_folders(path: Path) -> list[Path]:
     return sorted(folder for folder in (path / "shards").glob("[0-9]*") if folder.is_dir())
 
 
-def _read_head(path: Path) -> dict[str, Any]:
+def _read_head(path: Path, kind: type[ShardStore]) -> dict[str, Any]:
     if not (path / "store.json").is_file():
-        raise InputError(
-            f"{path} is not a store", hint="make one with: kin4d data objects --out DIR"
-        )
+        raise InputError(f"{path} is not a store", hint=f"make one with: {kind.COMMAND}")
     head = read_json(path / "store.json")
-    if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise InputError(f"{path}/store.json is not of a store", allowed=f'format "{FORMAT}"')
+    if not isinstance(head, dict) or head.get("format") != kind.FORMAT:
+        raise InputError(
+            f"{path}/store.json is not of such a store", allowed=f'format "{kind.FORMAT}"'
+        )
     version = head.get("version")
-    if not isinstance(version, int) or version > VERSION:
+    if not isinstance(version, int) or version > kind.VERSION:
         raise InputError(
             f"{path} was written by a newer version of kin4d",
             value=version,
-            allowed=f"format version up to {VERSION}",
+            allowed=f"format version up to {kind.VERSION}",
             hint="update kin4d",
         )
     return head
