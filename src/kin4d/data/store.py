@@ -9,10 +9,11 @@ can be there twice.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from kin4d.data.specimen import Identity, Specimen
 from kin4d.errors import InputError
 from kin4d.files import read_json, write_json
 from kin4d.progress import track
+
+Item = TypeVar("Item")
 
 
 class ShardStore:
@@ -96,6 +99,23 @@ class ShardStore:
             seen.add(who.key)
         return problems
 
+    @classmethod
+    def _write(
+        cls,
+        path: str | Path,
+        plan: dict[str, Any],
+        items: Sequence[Item],
+        make: Callable[[Item], Record],
+        per_shard: int,
+    ) -> Self:
+        """Write what is missing of `items`, each made into a record."""
+        with StoreWriter.begin(path, plan, cls) as writer:
+            for number in range(-(-len(items) // per_shard)):
+                if not writer.has(number):
+                    chosen = items[number * per_shard : (number + 1) * per_shard]
+                    writer.commit(number, [make(one) for one in chosen])
+        return cls(path)
+
 
 class SequenceStore(ShardStore):
     """Motions of many objects."""
@@ -131,13 +151,9 @@ class SequenceStore(ShardStore):
             frames: Length of the tracks of specimens that have none of their own.
             per_shard: Sequences per shard.
         """
-        plan = {"keys": [one.identity.key for one in specimens], "per_shard": per_shard}
-        with StoreWriter.begin(path, plan | {"frames": frames}, cls) as writer:
-            for number in range(-(-len(specimens) // per_shard)):
-                if not writer.has(number):
-                    chosen = specimens[number * per_shard : (number + 1) * per_shard]
-                    writer.commit(number, [record(one, frames=frames) for one in chosen])
-        return cls(path)
+        keys = [one.identity.key for one in specimens]
+        plan = {"keys": keys, "per_shard": per_shard, "frames": frames}
+        return cls._write(path, plan, specimens, partial(record, frames=frames), per_shard)
 
 
 class StoreWriter:
