@@ -140,16 +140,18 @@ def apply_rigid(transform: Tensor, points: Tensor) -> Tensor:
     return points @ transform[..., :3, :3].mT + transform[..., None, :3, 3]
 
 
+def rotvec_jacobian(rotvec: Tensor) -> Tensor:
+    """[..., 3, 3]: how fast the body turns, in world axes, per change of a rotation vector."""
+    _, cosc, tri = _sine_series(rotvec.square().sum(-1))
+    skew = hat(rotvec)
+    eye = torch.eye(3, dtype=rotvec.dtype, device=rotvec.device)
+    return eye + cosc[..., None, None] * skew + tri[..., None, None] * (skew @ skew)
+
+
 def se3_exp(twist: Tensor) -> Tensor:
     """Twist [..., 6] (translation part v, then rotation vector w) to [..., 4, 4]."""
     v, w = twist[..., :3], twist[..., 3:]
-    sinc, cosc, tri = _sine_series(w.square().sum(-1))
-    skew = hat(w)
-    square = skew @ skew
-    eye = torch.eye(3, dtype=twist.dtype, device=twist.device)
-    rotation = eye + sinc[..., None, None] * skew + cosc[..., None, None] * square
-    left = eye + cosc[..., None, None] * skew + tri[..., None, None] * square
-    return rigid(rotation, (left @ v[..., None]).squeeze(-1))
+    return rigid(rotvec_to_matrix(w), (rotvec_jacobian(w) @ v[..., None]).squeeze(-1))
 
 
 def se3_log(transform: Tensor) -> Tensor:
