@@ -58,7 +58,7 @@ def robot(
         json: Print JSON for machines.
     """
     from kin4d.bodies.robot_names import load_robot, robot_names
-    from kin4d.data.recordings import read_motion
+    from kin4d.data.episodes.recordings import read_motion
 
     if list:
         known = {name: str(path) for name, path in sorted(robot_names().items())}
@@ -123,7 +123,7 @@ def _follow(
     with atomic_path(output / "joints.npz") as path:
         np.savez_compressed(path, joint=q.numpy(), names=np.array(body.coordinates), fps=rate)
     if robo4d:
-        from kin4d.data.robo4d import write_robo4d
+        from kin4d.data.episodes.robo4d import write_robo4d
 
         write_robo4d(video, output / "robo4d", "0")
     seen = float((video.mask > 0).mean())

@@ -45,22 +45,62 @@ def write_video(
 
 def read_video(path: str | Path) -> tuple[np.ndarray, float]:
     """Frames [T, H, W, 3] uint8 and frames per second of a video file."""
+    frames, _, fps = _decode(existing_file(path), 0.0, None)
+    if fps <= 0:
+        raise InputError(f"{path} holds no video frames")
+    return frames, fps
+
+
+def read_frames(
+    path: str | Path, *, start: float = 0.0, count: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Frames [T, H, W, 3] uint8 of a video file and when each is shown, [T] s from its beginning.
+
+    Args:
+        path: The file.
+        start: Time (s) of the first frame that is wanted.
+        count: How many frames from there; all if None. Fewer than that is an `InputError`.
+    """
+    frames, times, _ = _decode(existing_file(path), start, count)
+    return frames, times
+
+
+def _decode(path: Path, start: float, count: int | None) -> tuple[np.ndarray, np.ndarray, float]:
     import av
     from av.error import FFmpegError
 
-    path = existing_file(path)
+    frames: list[np.ndarray] = []
+    times: list[float] = []
     try:
         with av.open(str(path)) as container:
             if not container.streams.video:
                 raise InputError(f"{path} holds no video")
             stream = container.streams.video[0]
-            frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(stream)]
             fps = float(stream.average_rate or stream.guessed_rate or 0)
+            # Headers count a frame or two that players never show.
+            expected = stream.frames - 2 if start == 0 and count is None else (count or 0)
+            origin = (stream.start_time or 0) * float(stream.time_base or 1)
+            if start > 0 and stream.time_base:
+                container.seek(int((origin + start) / stream.time_base), stream=stream)
+            # Half a frame of slack: times are rounded to the file's own clock.
+            earliest = origin + start - (0.5 / fps if fps > 0 else 0.0)
+            for frame in container.decode(stream):
+                at = len(times) / fps if frame.time is None and fps > 0 else frame.time or 0.0
+                if at >= earliest:
+                    frames.append(frame.to_ndarray(format="rgb24"))
+                    times.append(at - origin)
+                if count is not None and len(frames) == count:
+                    break
     except (FFmpegError, OSError) as error:
         raise InputError(f"{path} is not a readable video: {error}") from error
-    if not frames or fps <= 0:
+    if not frames:
         raise InputError(f"{path} holds no video frames")
-    return np.stack(frames), fps
+    if len(frames) < expected:
+        raise InputError(
+            f"{path} is cut short: {len(frames)} of {expected} frames",
+            hint="download or copy the file again",
+        )
+    return np.stack(frames), np.array(times), fps
 
 
 def write_picture(picture: np.ndarray, path: str | Path) -> Path:

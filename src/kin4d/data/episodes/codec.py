@@ -36,7 +36,7 @@ def decode_frames(code: np.ndarray, shape: tuple[int, ...], dtype: str) -> np.nd
     """Frames [T, ...] that `encode_frames` encoded."""
     kind = np.dtype(dtype).newbyteorder("<")
     try:
-        data = zlib.decompress(code)
+        data = zlib.decompress(code.tobytes())
     except zlib.error as error:
         raise InputError(f"stored frames are damaged: {error}") from error
     if len(data) != kind.itemsize * math.prod(shape):

@@ -111,7 +111,7 @@ def read_bridge(path: str | Path) -> list[Recording]:
     "state_pose" is the gripper's frame in the base frame, its x axis the direction of approach;
     "action_pose_delta" the commanded change in base axes, about the gripper's own origin.
     """
-    from kin4d.data.tfrecord import read_examples
+    from kin4d.data.episodes.tfrecord import read_examples
 
     recordings = []
     for i, example in enumerate(read_examples(path)):

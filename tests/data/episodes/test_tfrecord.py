@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tfrecord_writer import example, write_records
 
-from kin4d.data.tfrecord import checksum, read_examples, read_records
+from kin4d.data.episodes.tfrecord import checksum, read_examples, read_records
 from kin4d.errors import InputError
 
 

@@ -11,13 +11,13 @@ from scipy.spatial.transform import Rotation
 from tfrecord_writer import example, write_records
 
 from kin4d.bodies.robot_names import load_robot, robot_names
-from kin4d.data.recordings import read_bridge, read_droid
+from kin4d.data.episodes.recordings import read_bridge, read_droid
 from kin4d.errors import InputError
 from kin4d.motion.control import link_poses, to_coordinates
 from kin4d.motion.conventions import values_to_poses
 from kin4d.motion.resample import resample
 
-DATA = Path(os.environ.get("KIN4D_DATA", Path(__file__).parents[2] / "../shared/data"))
+DATA = Path(os.environ.get("KIN4D_DATA", Path(__file__).parents[3] / "../shared/data"))
 DROID = sorted((DATA / "droid" / "annotation").glob("*.json"))
 BRIDGE = sorted((DATA / "bridge").glob("*.tfrecord*"))
 WIDOWX = DATA / "robots" / "trossen_wx250s" / "wx250s.xml"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kin4d.bodies import hinge, sweep
-from kin4d.data.robo4d import normalisation, read_robo4d, write_robo4d
+from kin4d.data.episodes.robo4d import normalisation, read_robo4d, write_robo4d
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.pointmap import PointmapVideo
