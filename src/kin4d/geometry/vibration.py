@@ -78,11 +78,11 @@ def vibration_modes(
     inner = csc_matrix(stiffness[free][:, free])
     # Shifted below zero by about the softest mode, because rigid motions make it singular.
     shift = -_softness(nodes, masses, stiffness)
-    start = np.random.default_rng(0).random(inner.shape[0])
+    start = np.random.default_rng(0).random(int(free.sum()))
     values, vectors = eigsh(inner, k=count + rigid_motions, M=mass, sigma=shift, v0=start)
     order = np.argsort(values)[rigid_motions:]
     shapes = np.zeros((3 * len(nodes), count))
-    shapes[free] = np.asarray(vectors)[:, order]
+    shapes[free] = vectors[:, order]
     spins = (turning @ shapes).reshape(-1, 3, count)
     shapes = shapes.reshape(-1, 3, count)
     longest = np.linalg.norm(shapes, axis=1)
