@@ -1,0 +1,1 @@
+"""Contact: which points touch what, and the impulses that keep them apart."""

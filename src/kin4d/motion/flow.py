@@ -1,0 +1,237 @@
+"""The conservative part of a step: discrete Euler-Lagrange with chord kinetic energy, compiled.
+
+One chord step from (q0, p0) to (q1, p1), y = y(q) the embedding of `PointMap`, J = dy/dq:
+
+    p0 = J(q0)^T (y1 - y0) / h  -  h/2 J(q0)^T w  +  h/2 dW(m)
+    p1 = J(q1)^T (y1 - y0) / h  +  h/2 J(q1)^T w  -  h/2 dW(m),       m = (q0 + q1) / 2
+
+with w a constant weight on y (gravity) and W(q) a potential of the coordinates (elasticity, soft
+limits) taken at the midpoint, so that stiff ones stay stable. Both equations derive from one
+discrete Lagrangian: the step is symplectic, symmetric and of second order; three of them with
+Yoshida's lengths (Phys. Lett. A 150, 1990) make one of fourth order. Only first derivatives occur.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.extending import overload
+
+from kin4d.motion.maps.low_rank_kernels import LowRankData, low_rank_embed
+from kin4d.motion.maps.tree_map import TreeData, tree_embed
+
+OK, NO_SOLUTION, TOO_CURVED = 0, 1, 2
+_YOSHIDA = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
+# Ratio of a chord's height to its length above which a step is too long to follow the motion.
+_CURVED = 0.15
+
+
+def embed_into(data, q, y, jacobian, with_jacobian):
+    """Write y [n] and, if wanted, J [n, k]; in compiled code by the kernel of `data`'s type."""
+    data.embed_into(q, y, jacobian, with_jacobian)
+
+
+@overload(embed_into)
+def _embed_into(data, q, y, jacobian, with_jacobian):
+    if isinstance(data, types.NamedTuple) and data.instance_class is TreeData:
+        return lambda data, q, y, jacobian, with_jacobian: tree_embed(
+            data, q, y, jacobian, with_jacobian
+        )
+    if isinstance(data, types.NamedTuple) and data.instance_class is LowRankData:
+        return lambda data, q, y, jacobian, with_jacobian: low_rank_embed(
+            data, q, y, jacobian, with_jacobian
+        )
+    return None
+
+
+@numba.njit(cache=True, error_model="numpy")
+def barrier_slope(q, lower, upper, stiffness, softness):
+    """First and second derivative of a soft limit's potential at q; zero inside the limits.
+
+    A spring (`stiffness`) beyond each limit that sets in over a distance `softness`, so that the
+    force is smooth: V = stiffness (s^2/2 - c s + c^2 (1 - exp(-s/c))), s the way beyond.
+    """
+    if q < lower:
+        fade = np.exp((q - lower) / softness)
+        return -stiffness * (lower - q - softness * (1 - fade)), stiffness * (1 - fade)
+    if q > upper:
+        fade = np.exp((upper - q) / softness)
+        return stiffness * (q - upper - softness * (1 - fade)), stiffness * (1 - fade)
+    return 0.0, 0.0
+
+
+@numba.njit(cache=True, error_model="numpy")
+def solve_spd(matrix, right, out):
+    """Write the solution [k] of a symmetric positive definite system; False if it is not one."""
+    k = len(right)
+    factor = np.empty((k, k))
+    for i in range(k):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for m in range(j):
+                total -= factor[i, m] * factor[j, m]
+            if i == j:
+                if not total > 0:
+                    return False
+                factor[i, i] = np.sqrt(total)
+            else:
+                factor[i, j] = total / factor[j, j]
+    for i in range(k):
+        total = right[i]
+        for m in range(i):
+            total -= factor[i, m] * out[m]
+        out[i] = total / factor[i, i]
+    for i in range(k - 1, -1, -1):
+        total = out[i]
+        for m in range(i + 1, k):
+            total -= factor[m, i] * out[m]
+        out[i] = total / factor[i, i]
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy")
+def metric(jacobian):
+    """J^T J [k, k], with a trace of ridge so that it can always be factored."""
+    n, k = jacobian.shape
+    out = np.zeros((k, k))
+    for r in range(n):
+        for i in range(k):
+            a = jacobian[r, i]
+            if a != 0.0:
+                for j in range(i + 1):
+                    out[i, j] += a * jacobian[r, j]
+    for i in range(k):
+        out[i, i] *= 1.0 + 1e-13
+        for j in range(i):
+            out[j, i] = out[i, j]
+    return out
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _pull_back(jacobian, covector, out):
+    out[:] = 0.0
+    for r in range(len(covector)):
+        for i in range(len(out)):
+            out[i] += jacobian[r, i] * covector[r]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def chord_step(data, start, h, weight, pull, stiffness, limits, q1, p1, y1, jacobian1):
+    """One chord step of length h from start = (q, p, y, J) into (q1, p1, y1, J1).
+
+    Args:
+        data: What `embed_into` takes.
+        start: q [k], p [k], y [n], J [n, k].
+        h: Seconds; may be negative.
+        weight: [n] constant covector on y.
+        pull: [k] and stiffness [k, k] of W = q.K q/2 - pull.q.
+        stiffness: See pull.
+        limits: [k, 4] lower, upper, stiffness and softness of soft limits.
+        q1: Results are written here and in the following.
+        p1: [k].
+        y1: [n].
+        jacobian1: [n, k].
+
+    Returns:
+        OK, NO_SOLUTION or TOO_CURVED.
+    """
+    q0, p0, y0, jacobian0 = start
+    n, k = jacobian0.shape
+    gram = metric(jacobian0)
+    half = np.empty(k)
+    _pull_back(jacobian0, weight, half)
+    for i in range(k):
+        half[i] = p0[i] + 0.5 * h * half[i]
+    step, residual, slope = np.empty(k), np.empty(k), np.empty(k)
+    normal = np.empty((k, k))
+    if not solve_spd(gram, half, step):
+        return NO_SOLUTION
+    for i in range(k):
+        q1[i] = q0[i] + h * step[i]
+    size = 0.0
+    for r in range(n):
+        size += y0[r] * y0[r]
+    previous = np.inf
+    converged = False
+    for _ in range(40):
+        embed_into(data, q1, y1, jacobian1, False)
+        for i in range(k):
+            total = -pull[i]
+            for j in range(k):
+                total += stiffness[i, j] * 0.5 * (q0[j] + q1[j])
+                normal[i, j] = gram[i, j] + 0.25 * h * h * stiffness[i, j]
+            first, second = barrier_slope(
+                0.5 * (q0[i] + q1[i]), limits[i, 0], limits[i, 1], limits[i, 2], limits[i, 3]
+            )
+            slope[i] = total + first
+            normal[i, i] += 0.25 * h * h * second
+            residual[i] = h * half[i] - 0.5 * h * h * slope[i]
+        way = 0.0
+        for r in range(n):
+            chord = y1[r] - y0[r]
+            way += chord * chord
+            for i in range(k):
+                residual[i] -= jacobian0[r, i] * chord
+        if not solve_spd(normal, residual, step):
+            return NO_SOLUTION
+        moved = 0.0
+        for i in range(k):
+            q1[i] += step[i]
+            for j in range(k):
+                moved += step[i] * gram[i, j] * step[j]
+        if not np.isfinite(moved):
+            return NO_SOLUTION
+        # Lengths squared: 1e-12 of the way, or what rounding leaves of y.
+        if moved <= 1e-24 * way + 1e-31 * size:
+            converged = True
+            break
+        if moved > 4 * previous:
+            return NO_SOLUTION
+        previous = moved
+    if not converged:
+        return NO_SOLUTION
+    embed_into(data, q1, y1, jacobian1, True)
+    way, height = 0.0, 0.0
+    p1[:] = 0.0
+    for r in range(n):
+        chord = y1[r] - y0[r]
+        tangent = 0.0
+        for i in range(k):
+            tangent += jacobian0[r, i] * (q1[i] - q0[i])
+            p1[i] += jacobian1[r, i] * (chord / h + 0.5 * h * weight[r])
+        way += chord * chord
+        height += (chord - tangent) ** 2
+    for i in range(k):
+        p1[i] -= 0.5 * h * slope[i]
+    if height > _CURVED * _CURVED * way and way > 1e-20 * size:
+        return TOO_CURVED
+    return OK
+
+
+@numba.njit(cache=True, error_model="numpy")
+def flow(data, start, h, weight, pull, stiffness, limits, order):
+    """A chord step (order 2) or three of Yoshida's (order 4): status, q1, p1, y1, J1."""
+    n, k = start[3].shape
+    q1, p1, y1, jacobian1 = np.empty(k), np.empty(k), np.empty(n), np.empty((n, k))
+    if order == 2:
+        status = chord_step(
+            data, start, h, weight, pull, stiffness, limits, q1, p1, y1, jacobian1
+        )
+        return status, q1, p1, y1, jacobian1
+    q2, p2, y2, jacobian2 = np.empty(k), np.empty(k), np.empty(n), np.empty((n, k))
+    outer, inner = _YOSHIDA * h, (1.0 - 2.0 * _YOSHIDA) * h
+    status = chord_step(
+        data, start, outer, weight, pull, stiffness, limits, q1, p1, y1, jacobian1
+    )
+    if status == OK:
+        middle = (q1, p1, y1, jacobian1)
+        status = chord_step(
+            data, middle, inner, weight, pull, stiffness, limits, q2, p2, y2, jacobian2
+        )
+    if status == OK:
+        middle = (q2, p2, y2, jacobian2)
+        status = chord_step(
+            data, middle, outer, weight, pull, stiffness, limits, q1, p1, y1, jacobian1
+        )
+    return status, q1, p1, y1, jacobian1

@@ -1,0 +1,36 @@
+"""Damping: motion that dies away, after Rayleigh."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kin4d.errors import InputError
+from kin4d.motion.forces.force import Load, State
+
+
+class Damping:
+    """A force -(rate * 2 G + viscosity) dq/dt.
+
+    Args:
+        rate: 1/s at which free velocities decay; the material's if not given. Twice the rate is
+            Rayleigh's mass coefficient, so that amplitudes fall as exp(-rate t).
+        viscosity: Extra damping of the coordinates, one number, [k] or [k, k] (N s/m, N m s/rad).
+            Rayleigh's stiffness term is `viscosity = beta * K`.
+    """
+
+    def __init__(self, rate: float | None = None, *, viscosity=0.0) -> None:
+        self.rate, self.viscosity = rate, np.array(viscosity, np.float64)
+        if rate is not None and not (np.isfinite(rate) and rate >= 0):
+            raise InputError("damping rate", value=rate, allowed="1/s, >= 0")
+        if not np.isfinite(self.viscosity).all() or self.viscosity.ndim > 2:
+            raise InputError("viscosity must be finite, a number, [k] or [k, k]", value=viscosity)
+
+    def load(self, state: State) -> Load:
+        """The damping matrix."""
+        rate = state.material.damping if self.rate is None else self.rate
+        matrix = 2.0 * rate * state.metric
+        if self.viscosity.ndim == 2:
+            matrix = matrix + self.viscosity
+        elif self.viscosity.any():
+            matrix = matrix + np.diag(np.broadcast_to(self.viscosity, len(matrix)))
+        return Load(damping=matrix)

@@ -1,0 +1,183 @@
+"""Force: what acts on a body. State: what a force sees. Load: what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from kin4d.motion.flow import metric
+from kin4d.motion.maps.point_map import PointMap
+from kin4d.motion.materials import Material
+
+Place = tuple[float, float, float]
+
+
+class Panels(NamedTuple):
+    """Pieces of surface that wind acts on, as places of the map.
+
+    Attributes:
+        centers: [N] places.
+        corners: [N, 3] places around each, which give the normal.
+        areas: [N] m^2, at rest; half where a closed surface shows only one side to the air.
+    """
+
+    centers: np.ndarray
+    corners: np.ndarray
+    areas: np.ndarray
+
+
+class State:
+    """One actor at one instant, read-only. Points and metric are computed when asked for.
+
+    Attributes:
+        time: Seconds.
+        span: (start, end) seconds around `time` for which forces are taken from this state.
+        ahead: (start, end) seconds of the step to come.
+        q: [k] coordinates.
+        qd: [k] their rates, 1/s.
+        limits: [k, 2] the body's limits.
+        material: What it is made of.
+        map: The compiled body.
+    """
+
+    def __init__(
+        self,
+        *,
+        time: float,
+        span: tuple[float, float],
+        ahead: tuple[float, float],
+        q: np.ndarray,
+        qd: np.ndarray,
+        y: np.ndarray,
+        jacobian: np.ndarray,
+        limits: np.ndarray,
+        material: Material,
+        map: PointMap,
+        sites: dict[Place, int],
+        panels: Panels | None,
+    ) -> None:
+        self.time, self.span, self.ahead = time, span, ahead
+        self.q, self.qd = q, qd
+        self.limits, self.material, self.map = limits, material, map
+        self._y, self._jacobian, self._sites, self._panels = y, jacobian, sites, panels
+
+    @property
+    def mass(self) -> np.ndarray:
+        """[P] kg of the mass points."""
+        return self.map.mass
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """[P, 3] mass points, metres."""
+        return self.map.points(self.q, self._y)
+
+    @cached_property
+    def velocities(self) -> np.ndarray:
+        """[P, 3] velocities of the mass points, m/s."""
+        return self.map.velocities(self.q, self._jacobian, self.qd)
+
+    @cached_property
+    def metric(self) -> np.ndarray:
+        """[k, k] mass matrix G(q) = J^T M J."""
+        return metric(self._jacobian)
+
+    def site(self, at: Place) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Position [3] (m), velocity [3] (m/s) and Jacobian [3, k] of a place on the surface.
+
+        `at` is where the place is on the surface at rest; it is an attribute `at` of the force.
+        """
+        index = self._sites[at]
+        jacobian = self.map.place_jacobians(self.q, np.array([index]))[0]
+        return self.map.places(self.q)[index], jacobian @ self.qd, jacobian
+
+    @cached_property
+    def panels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Small pieces of surface: centres [N, 3], velocities [N, 3], normals [N, 3], areas [N].
+
+        Only for actors with a force that has an attribute `panels = True`.
+        """
+        assert self._panels is not None, "no force of this actor asks for panels"
+        places = self.map.places(self.q)
+        a, b, c = (places[self._panels.corners[:, i]] for i in range(3))
+        normals = np.cross(b - a, c - a)
+        normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
+        velocities = self.panel_jacobians @ self.qd
+        return places[self._panels.centers], velocities, normals, self._panels.areas
+
+    @cached_property
+    def panel_jacobians(self) -> np.ndarray:
+        """[N, 3, k] of the panels' centres."""
+        assert self._panels is not None, "no force of this actor asks for panels"
+        return self.map.place_jacobians(self.q, self._panels.centers)
+
+    def share(self, start: float, end: float) -> float:
+        """Which part (0 to 1) of `span` lies in the window from `start` to `end` seconds."""
+        low, high = self.span
+        return max(0.0, min(high, end) - max(low, start)) / (high - low)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Load:
+    """What a force does to an actor at one instant; everything is optional.
+
+    Attributes:
+        coordinates: [k] generalised force (N per m, N m per rad, ...).
+        points: [P, 3] N on the mass points.
+        sites: ((at, force [3] N), ...) on places of the surface.
+        panels: [N, 3] N on the pieces of surface of `State.panels`.
+        weight: [P, 3] N on the mass points that stays the same while they move (gravity): it is
+            integrated together with the motion, to higher order than `points`.
+        stiffness: [k, k] or [k] K of a force pull - K q, stepped implicitly so that it may be stiff.
+        pull: [k] the constant part of that force.
+        damping: [k, k] C of a force -C dq/dt, stepped implicitly.
+        soft_limits: [k, 4] lower, upper, stiffness, softness: see `flow.barrier_slope`.
+        stops: [k, 3] lower, upper and restitution of hard stops.
+        goals: ((at, position [3] m), ...) where places have to be when `ahead` ends.
+        energy: Joules of potential energy.
+    """
+
+    coordinates: np.ndarray | None = None
+    points: np.ndarray | None = None
+    sites: tuple[tuple[Place, np.ndarray], ...] = ()
+    panels: np.ndarray | None = None
+    weight: np.ndarray | None = None
+    stiffness: np.ndarray | None = None
+    pull: np.ndarray | None = None
+    damping: np.ndarray | None = None
+    soft_limits: np.ndarray | None = None
+    stops: np.ndarray | None = None
+    goals: tuple[tuple[Place, np.ndarray], ...] = ()
+    energy: float = 0.0
+
+
+@runtime_checkable
+class Force(Protocol):
+    """Anything with this one method. One that acts at a place has it as attribute `at` [3]."""
+
+    def load(self, state: State) -> Load:
+        """What the force does in this state."""
+        ...
+
+
+def place(at) -> Place:
+    """Three finite metres as a tuple, to be used as an `at`."""
+    from kin4d.errors import InputError
+
+    values = np.asarray(at, np.float64)
+    if values.shape != (3,) or not np.isfinite(values).all():
+        raise InputError("a place on the surface is three finite metres", value=at)
+    return (float(values[0]), float(values[1]), float(values[2]))
+
+
+def vector(value, what: str) -> np.ndarray:
+    """Three finite numbers as a read-only array."""
+    from kin4d.errors import InputError
+
+    values = np.array(value, np.float64)
+    if values.shape != (3,) or not np.isfinite(values).all():
+        raise InputError(f"{what} must be three finite numbers", value=value)
+    values.flags.writeable = False
+    return values

@@ -1,0 +1,68 @@
+"""Limits: what keeps coordinates within their bounds, smoothly or by a stop."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from kin4d.errors import InputError
+from kin4d.motion.forces.force import Load, State
+from kin4d.motion.maps.point_map import PointMap
+
+
+class Limits:
+    """Bounds on the coordinates.
+
+    Without `restitution` a bound is a spring that conserves energy: it sets in `margin` before the
+    bound and turns a coordinate round at `rate`. With it, a bound is a hard stop.
+
+    Args:
+        restitution: Speed after hitting a stop over speed before; None for the smooth form.
+        rate: rad/s of the spring against the body's own inertia: larger is harder.
+        margin: Part of the coordinate's range at which the spring sets in before the bound.
+        bounds: [k, 2]; the body's own limits if not given.
+    """
+
+    def __init__(
+        self,
+        *,
+        restitution: float | None = None,
+        rate: float = 60.0,
+        margin: float = 0.03,
+        bounds=None,
+    ) -> None:
+        if restitution is not None and not 0 <= restitution <= 1:
+            raise InputError("restitution of limits", value=restitution, allowed="0 to 1")
+        if not (np.isfinite(rate) and rate > 0 and 0 <= margin < 0.5):
+            raise InputError("limits need rate > 0 and margin from 0 to 0.5", value=(rate, margin))
+        self.restitution, self.rate, self.margin = restitution, rate, margin
+        self.bounds = None if bounds is None else np.array(bounds, np.float64)
+        self._known: WeakKeyDictionary[PointMap, np.ndarray] = WeakKeyDictionary()
+
+    def load(self, state: State) -> Load:
+        """The soft limits with their energy, or the stops."""
+        known = self._known.get(state.map)
+        if known is None:
+            known = self._known[state.map] = self._made_for(state)
+        if self.restitution is not None:
+            return Load(stops=known)
+        lower, upper, stiffness, softness = known.T
+        beyond = np.maximum(lower - state.q, 0) + np.maximum(state.q - upper, 0)
+        stored = 0.0
+        if beyond.any():
+            fade = softness**2 * -np.expm1(-beyond / softness)
+            stored = float(stiffness @ (0.5 * beyond**2 - softness * beyond + fade))
+        return Load(soft_limits=known, energy=stored)
+
+    def _made_for(self, state: State) -> np.ndarray:
+        bounds = state.limits if self.bounds is None else self.bounds
+        if bounds.shape != state.limits.shape or (bounds[:, 0] > bounds[:, 1]).any():
+            raise InputError("bounds do not fit the body", value=bounds.tolist())
+        lower, upper = bounds.T
+        if self.restitution is not None:
+            return np.column_stack([lower, upper, np.full(len(lower), self.restitution)])
+        width = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
+        softness = np.maximum(self.margin * width, 1e-9)
+        stiffness = self.rate**2 * np.diag(state.metric)
+        return np.column_stack([lower + softness, upper - softness, stiffness, softness])

@@ -1,0 +1,1 @@
+"""Compiled kinematic maps: what mechanics needs of a body, in plain arrays instead of tensors."""

@@ -1,0 +1,125 @@
+"""Kernels of `LowRankMap`: features of q, their linear combinations, and a floating root."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from kin4d.motion.maps.rotation import root_pose
+
+
+class LowRankData(NamedTuple):
+    """Coefficients c(q) [r] = out @ features(q); points are mean + basis c.
+
+    Attributes:
+        first: 6 if a floating root comes before the body's coordinates, else 0.
+        middle: [k] centre of the coordinates' box.
+        half: [k] half its size.
+        slopes: [F, k] and offsets [F] of the features tanh(slopes s + offsets), s in [-1, 1]^k.
+        offsets: See slopes.
+        linear: [r, 1 + k] constant and linear part of c.
+        out: [r, F] the rest of it.
+        lump_mean: [N, 3] rest places (m) of lumped masses; none unless floating.
+        lump_basis: [N, 3, r] how they move with c.
+        lump_root: [N] square roots of their kg.
+    """
+
+    first: int
+    middle: np.ndarray
+    half: np.ndarray
+    slopes: np.ndarray
+    offsets: np.ndarray
+    linear: np.ndarray
+    out: np.ndarray
+    lump_mean: np.ndarray
+    lump_basis: np.ndarray
+    lump_root: np.ndarray
+
+
+@numba.njit(cache=True, error_model="numpy")
+def coefficients(data, q, with_jacobian):
+    """c [r] and dc/dq [r, k] (zero unless wanted) at the body's own coordinates."""
+    rank, features = data.out.shape
+    k = len(data.middle)
+    s = np.empty(k)
+    for i in range(k):
+        s[i] = (q[data.first + i] - data.middle[i]) / data.half[i]
+    c, jacobian = np.empty(rank), np.zeros((rank, k))
+    phi = np.empty(features)
+    for f in range(features):
+        total = data.offsets[f]
+        for i in range(k):
+            total += data.slopes[f, i] * s[i]
+        phi[f] = np.tanh(total)
+    c[:] = data.linear[:, 0] + data.linear[:, 1:] @ s + data.out @ phi
+    if with_jacobian:
+        scaled = np.empty((features, k))
+        for f in range(features):
+            for i in range(k):
+                scaled[f, i] = (1.0 - phi[f] * phi[f]) * data.slopes[f, i] / data.half[i]
+        jacobian[:] = data.out @ scaled
+        for r in range(rank):
+            for i in range(k):
+                jacobian[r, i] += data.linear[r, 1 + i] / data.half[i]
+    return c, jacobian
+
+
+@numba.njit(cache=True, error_model="numpy")
+def low_rank_embed(data, q, y, jacobian, with_jacobian):
+    """Write y: c itself, or sqrt(m) x of the lumped masses if the body floats."""
+    c, slope = coefficients(data, q, with_jacobian)
+    if data.first == 0:
+        y[:] = c
+        if with_jacobian:
+            jacobian[:] = slope
+        return
+    rotation, turning = np.empty((3, 3)), np.empty((3, 3))
+    root_pose(q, rotation, turning)
+    carried, carried_slope = carry(
+        data.lump_mean, data.lump_basis, c, slope, rotation, turning, q, with_jacobian
+    )
+    for p in range(len(data.lump_root)):
+        for r in range(3):
+            y[3 * p + r] = data.lump_root[p] * carried[p, r]
+            if with_jacobian:
+                for i in range(len(q)):
+                    jacobian[3 * p + r, i] = data.lump_root[p] * carried_slope[p, r, i]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def carry(mean, basis, c, slope, rotation, turning, q, with_jacobian):
+    """x = R (mean + basis c) + t [N, 3] and its Jacobian [N, 3, 6 + k] (empty unless wanted)."""
+    count, k = len(mean), slope.shape[1]
+    out = np.empty((count, 3))
+    jacobian = np.zeros((count if with_jacobian else 0, 3, 6 + k))
+    inner, moved = np.empty(3), np.empty((3, k))
+    for p in range(count):
+        for r in range(3):
+            inner[r] = mean[p, r]
+            for j in range(len(c)):
+                inner[r] += basis[p, r, j] * c[j]
+        x = rotation @ inner
+        for r in range(3):
+            out[p, r] = x[r] + q[r]
+        if with_jacobian:
+            moved[:] = 0.0
+            for r in range(3):
+                for j in range(len(c)):
+                    weight = basis[p, r, j]
+                    for i in range(k):
+                        moved[r, i] += weight * slope[j, i]
+            for col in range(3):
+                jacobian[p, col, col] = 1.0
+                ax, ay, az = turning[0, col], turning[1, col], turning[2, col]
+                jacobian[p, 0, 3 + col] = ay * x[2] - az * x[1]
+                jacobian[p, 1, 3 + col] = az * x[0] - ax * x[2]
+                jacobian[p, 2, 3 + col] = ax * x[1] - ay * x[0]
+            for r in range(3):
+                for i in range(k):
+                    total = 0.0
+                    for m in range(3):
+                        total += rotation[r, m] * moved[m, i]
+                    jacobian[p, r, 6 + i] = total
+    return out, jacobian

@@ -1,0 +1,227 @@
+"""Mover: an actor while it moves. Coordinates, momentum, and the loads on it at this instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kin4d.errors import InputError
+from kin4d.geometry.sampling import SurfaceSamples
+from kin4d.motion.contact.points import contact_points, join, nearest_place, panels
+from kin4d.motion.flow import OK, chord_step, flow, metric, solve_spd
+from kin4d.motion.forces import Force, State
+from kin4d.motion.forces.force import Panels, Place
+from kin4d.motion.maps.point_map import compile_map
+from kin4d.motion.maps.rotation import recharted
+from kin4d.motion.scene import Actor
+
+_DEEPEST = 8  # A step is halved at most so often before it counts as failed.
+
+
+@dataclass(slots=True)
+class Loads:
+    """All that acts on a mover at one instant, summed; see `Load` for the parts.
+
+    Attributes:
+        force: [k] generalised force of everything that is neither weight nor implicit.
+        damping: [k, k] or None.
+        weight: [n] covector on the embedding.
+        pull: [k] and stiffness [k, k] of the implicit part.
+        stiffness: See pull.
+        soft_limits: [k, 4].
+        stops: [k, 3] or None.
+        goals: Places that are led, as (index of the place, position [3]).
+        energy: Joules.
+    """
+
+    force: np.ndarray
+    weight: np.ndarray
+    pull: np.ndarray
+    stiffness: np.ndarray
+    soft_limits: np.ndarray
+    damping: np.ndarray | None = None
+    stops: np.ndarray | None = None
+    goals: list[tuple[int, np.ndarray]] = field(default_factory=list)
+    energy: float = 0.0
+
+
+@dataclass(slots=True)
+class Phase:
+    """Where a mover is: q [k], momentum p [k], embedding y [n] and its Jacobian [n, k]."""
+
+    q: np.ndarray
+    p: np.ndarray
+    y: np.ndarray
+    jacobian: np.ndarray
+
+
+class Mover:
+    """The running state of one actor.
+
+    Args:
+        actor: The actor.
+        forces: Everything that acts on it.
+
+    Attributes:
+        phase: Where it is now.
+        loads: What acted on it when it was last asked.
+        contact_count: How many of the map's places are contact points; they come first.
+    """
+
+    def __init__(self, actor: Actor, forces: tuple[Force, ...]) -> None:
+        self.actor, self.forces, self.material = actor, forces, actor.substance
+        body, mesh = actor.body, actor.body.rest
+        places: list[SurfaceSamples] = [contact_points(body, actor.contacts)]
+        self.contact_count = count = len(places[0])
+        self._sites: dict[Place, int] = {}
+        for force in forces:
+            at = getattr(force, "at", None)
+            if at is not None and at not in self._sites:
+                what = f"{type(force).__name__.lower()} on '{actor.name}'"
+                places.append(nearest_place(mesh, at, what=what))
+                self._sites[at] = count
+                count += 1
+        self._panels = None
+        if any(getattr(force, "panels", False) for force in forces):
+            centers, corners, areas = panels(mesh)
+            places += [centers, corners]
+            first = count + len(centers)
+            self._panels = Panels(
+                np.arange(count, first), first + np.arange(len(corners)).reshape(-1, 3), areas
+            )
+        own = float(body.mass.sum())
+        scale = 1.0 if actor.mass is None else actor.mass / own
+        self.map = compile_map(body, join(places), mass_scale=scale)
+        self.limits = body.limits.numpy()
+        self.size = mesh.diameter
+        self._weight: tuple[np.ndarray | None, np.ndarray] = (None, np.zeros(self.map.size))
+        assert actor.q is not None and actor.qd is not None
+        y, jacobian = self.map.embed(actor.q)
+        heavy = np.diag(metric(jacobian))
+        if len(heavy) and not heavy.min() > 1e-12 * heavy.max():
+            still = body.coordinates[int(heavy.argmin())]
+            raise InputError(
+                f"coordinate '{still}' of '{actor.name}' moves no mass",
+                hint="give the link it moves an inertial",
+            )
+        self.phase = Phase(actor.q.copy(), jacobian.T @ (jacobian @ actor.qd), y, jacobian)
+        self.loads: Loads
+
+    @property
+    def width(self) -> int:
+        """k."""
+        return self.map.width
+
+    def rates(self, phase: Phase) -> np.ndarray:
+        """dq/dt [k]."""
+        out = np.empty(self.width)
+        if not solve_spd(metric(phase.jacobian), phase.p, out):
+            out[:] = np.nan
+        return out
+
+    def kinetic(self, phase: Phase) -> float:
+        """Joules."""
+        return 0.5 * float(phase.p @ self.rates(phase))
+
+    def loads_at(
+        self,
+        phase: Phase,
+        qd: np.ndarray,
+        time: float,
+        *,
+        span: tuple[float, float],
+        ahead: tuple[float, float],
+    ) -> Loads:
+        """Ask every force."""
+        k = self.width
+        state = State(
+            time=time,
+            span=span,
+            ahead=ahead,
+            q=phase.q,
+            qd=qd,
+            y=phase.y,
+            jacobian=phase.jacobian,
+            limits=self.limits,
+            material=self.material,
+            map=self.map,
+            sites=self._sites,
+            panels=self._panels,
+        )
+        out = Loads(
+            force=np.zeros(k),
+            weight=self._weight[1],
+            pull=np.zeros(k),
+            stiffness=np.zeros((k, k)),
+            soft_limits=_NO_LIMITS.repeat(k, 0),
+        )
+        covector = weight = None
+        for force in self.forces:
+            load = force.load(state)
+            out.energy += load.energy
+            if load.coordinates is not None:
+                out.force += load.coordinates
+            if load.points is not None:
+                covector = load.points if covector is None else covector + load.points
+            if load.weight is not None:
+                weight = load.weight if weight is None else weight + load.weight
+            for at, pushed in load.sites:
+                out.force += pushed @ state.site(at)[2]
+            if load.panels is not None:
+                out.force += np.einsum("ni,nik->k", load.panels, state.panel_jacobians)
+            if load.stiffness is not None:
+                diagonal = load.stiffness.ndim == 1
+                out.stiffness += np.diag(load.stiffness) if diagonal else load.stiffness
+            if load.pull is not None:
+                out.pull += load.pull
+            if load.damping is not None:
+                out.damping = load.damping if out.damping is None else out.damping + load.damping
+            if load.soft_limits is not None:
+                out.soft_limits = load.soft_limits
+            if load.stops is not None:
+                out.stops = load.stops
+            out.goals += [(self._sites[at], target) for at, target in load.goals]
+        if covector is not None:
+            out.force += phase.jacobian.T @ self.map.lift(covector)
+        if weight is not None:
+            # Weights seldom change; a floating body of lumped masses is no exception.
+            if weight is not self._weight[0]:
+                self._weight = (weight, self.map.lift(weight))
+            out.weight = self._weight[1]
+        return out
+
+    def flow(self, phase: Phase, h: float, loads: Loads, *, order: int) -> Phase | None:
+        """The conservative part of a step; halved where it does not go through, None if never."""
+        stack = [(h, 0)]
+        while stack:
+            step, depth = stack.pop()
+            status, found = self._flow(phase, step, loads, order)
+            if status == OK:
+                phase = found
+            elif depth < _DEEPEST:
+                stack += [(step / 2, depth + 1)] * 2
+            else:
+                return None
+        return phase
+
+    def _flow(self, phase: Phase, h: float, loads: Loads, order: int) -> tuple[int, Phase]:
+        start = (phase.q, phase.p, phase.y, phase.jacobian)
+        rest = (loads.weight, loads.pull, loads.stiffness, loads.soft_limits)
+        if self.map.compiled:
+            status, *found = flow(self.map.data, start, h, *rest, order)
+            return status, Phase(*found)
+        found = tuple(np.empty_like(array) for array in start)
+        return chord_step.py_func(self.map.data, start, h, *rest, *found), Phase(*found)
+
+    def rechart(self, phase: Phase) -> Phase:
+        """The same state with a shorter rotation vector, if the body floats and has turned far."""
+        q = recharted(phase.q) if self.map.floating else None
+        if q is None:
+            return phase
+        moving = phase.jacobian @ self.rates(phase)
+        y, jacobian = self.map.embed(q)
+        return Phase(q, jacobian.T @ moving, y, jacobian)
+
+
+_NO_LIMITS = np.array([[-np.inf, np.inf, 0.0, 1.0]])

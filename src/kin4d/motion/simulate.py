@@ -1,0 +1,123 @@
+"""simulate: let a scene run. The whole of the mechanics behind one function.
+
+    from kin4d import Actor, Floating, RigidBody, Scene, simulate
+    from kin4d.motion.forces import Push
+
+    door = Actor(hinge(), forces=[Push((0.7, 0, 1), force=(0, 20, 0), duration=0.2)])
+    run = simulate(Scene([door], ground=0.0), seconds=3)
+    run.clip.save("door.npz")            # everything, to render and export
+    run.clips[0].q                       # [T, k] of the first actor
+    run.energy                           # [T] joules
+
+What is where: `Actor` and `Scene` (scene.py) say what takes part; forces/ what acts, each a small
+object with a method ``load(state)``; materials.py the presets; boundary.py finds (q, qd) from
+given positions and velocities; maps/ compiles bodies to plain arrays; flow.py holds the
+variational step, integrators.py the others beside it; contact/ keeps things apart; `Simulation`
+(simulation.py) is the result: `clips` per actor with diagnostics "kinetic", "potential",
+"contacts", "penetration", one merged `clip`, `real_time_factor`, `map_errors`. A run that fails
+raises `DivergedError`, whose `simulation` holds the frames so far.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from kin4d.bodies.body import play
+from kin4d.errors import InputError
+from kin4d.motion.integrators import INTEGRATORS, Variational
+from kin4d.motion.scene import Actor, Scene
+from kin4d.motion.simulation import DivergedError, Simulation
+from kin4d.motion.world import Diverged, World
+
+LONGEST_STEP = 1 / 30
+
+
+def simulate(
+    scene: Scene | Actor,
+    *,
+    seconds: float,
+    dt: float = 1 / 240,
+    fps: float = 60.0,
+    integrator: Literal["variational", "rk4", "semi_implicit", "implicit_euler"] = "variational",
+    order: int = 4,
+) -> Simulation:
+    """Let a scene run.
+
+    Args:
+        scene: What takes part; one actor alone is a scene with gravity and nothing else.
+        seconds: How long.
+        dt: Longest step (s); it is shortened so that frames fall on steps.
+        fps: Frames per second of the result; the first frame is the start.
+        integrator: "variational" unless to compare.
+        order: 4 or 2, of the variational integrator: 2 is three times as fast and follows the
+            motion less closely.
+
+    Raises:
+        DivergedError: With the frames so far.
+    """
+    scene = scene if isinstance(scene, Scene) else Scene([scene])
+    for what, value in (("seconds", seconds), ("fps", fps)):
+        if not (np.isfinite(value) and value > 0):
+            raise InputError(f"{what} of a simulation", value=value, allowed="> 0")
+    if not (np.isfinite(dt) and 0 < dt <= LONGEST_STEP):
+        raise InputError(
+            "time step of a simulation", value=dt, allowed=f"seconds, > 0 and <= {LONGEST_STEP:.4f}"
+        )
+    if integrator not in INTEGRATORS:
+        raise InputError("unknown integrator", value=integrator, allowed=", ".join(INTEGRATORS))
+    scheme = Variational(order) if integrator == "variational" else INTEGRATORS[integrator]()
+    per_frame = max(1, int(np.ceil(1 / (fps * dt) - 1e-9)))
+    frames = int(round(seconds * fps)) + 1
+    world = World(scene, scheme, 1 / (fps * per_frame))
+    record = _Record(world, fps)
+    started, steps = time.perf_counter(), 0
+    for _ in range(frames - 1):
+        try:
+            for _ in range(per_frame):
+                world.step()
+                steps += 1
+        except Diverged as problem:
+            wall = time.perf_counter() - started
+            partial = record.simulation(steps, wall)
+            raise DivergedError(
+                str(problem), step=steps, time=world.time, simulation=partial
+            ) from None
+        record.add()
+    return record.simulation(steps, time.perf_counter() - started)
+
+
+class _Record:
+    """Frames as they come; vertices are decoded only at the end."""
+
+    def __init__(self, world: World, fps: float) -> None:
+        self.world, self.fps = world, fps
+        self.q: list[list[np.ndarray]] = [[] for _ in world.movers]
+        self.rows: list[list[tuple[float, ...]]] = [[] for _ in world.movers]
+        self.add()
+
+    def add(self) -> None:
+        for mover, q, rows in zip(self.world.movers, self.q, self.rows, strict=True):
+            q.append(mover.phase.q.copy())
+            rows.append((mover.kinetic(mover.phase), mover.loads.energy, 0.0, 0.0))
+
+    def simulation(self, steps: int, wall: float) -> Simulation:
+        names = ("kinetic", "potential", "contacts", "penetration")
+        clips = []
+        for mover, q, rows in zip(self.world.movers, self.q, self.rows, strict=True):
+            tracks = dict(zip(names, np.array(rows).T.copy(), strict=True))
+            clips.append(
+                replace(play(mover.actor.body, np.array(q), fps=self.fps), diagnostics=tracks)
+            )
+        return Simulation(
+            clips=tuple(clips),
+            names=tuple(mover.actor.name for mover in self.world.movers),
+            obstacles=tuple(self.world.scene.obstacles),
+            dt=self.world.h,
+            steps=steps,
+            wall_seconds=wall,
+            map_errors=tuple(mover.map.error for mover in self.world.movers),
+        )

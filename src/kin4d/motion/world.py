@@ -1,0 +1,69 @@
+"""World: all movers of a scene, stepped together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kin4d.motion.integrators import Integrator
+from kin4d.motion.mover import Mover, Phase
+from kin4d.motion.scene import Scene
+
+
+class Diverged(Exception):
+    """A step that failed; the text says in which quantity."""
+
+
+class World:
+    """The running state of a scene.
+
+    Args:
+        scene: What takes part.
+        integrator: How to step.
+        h: Seconds per step.
+    """
+
+    def __init__(self, scene: Scene, integrator: Integrator, h: float) -> None:
+        self.scene, self.integrator, self.h, self.time = scene, integrator, h, 0.0
+        shared = scene.shared_forces
+        self.movers = [Mover(actor, actor.all_forces(shared)) for actor in scene.cast]
+        for mover in self.movers:
+            self._load(mover, mover.phase)
+        self._start = max(1.0, self._largest_energy())
+
+    def step(self) -> None:
+        """All movers from `time` to time + h."""
+        h, integrator = self.h, self.integrator
+        ended = []
+        for mover in self.movers:
+            begun = integrator.begin(mover, h)
+            phase = integrator.move(mover, begun, self.time, h)
+            if phase is None:
+                raise Diverged(f"no solution for the coordinates of '{mover.actor.name}'")
+            ended.append(phase)
+        self.time += h
+        for mover, phase in zip(self.movers, ended, strict=True):
+            phase = mover.rechart(phase)
+            self._load(mover, phase)
+            mover.phase = integrator.end(mover, phase, h)
+            self._check(mover)
+
+    def _load(self, mover: Mover, phase: Phase) -> None:
+        half, now = 0.5 * self.h, self.time
+        mover.loads = mover.loads_at(
+            phase,
+            mover.rates(phase),
+            now,
+            span=(max(now - half, 0.0), now + half),
+            ahead=(now, now + self.h),
+        )
+
+    def _check(self, mover: Mover) -> None:
+        """Raise `Diverged` if a quantity is not finite or has exploded."""
+        phase, name = mover.phase, mover.actor.name
+        for what, values in (("coordinates", phase.q), ("momentum", phase.p)):
+            if not np.isfinite(values).all():
+                coordinate = mover.actor.body.coordinates[int((~np.isfinite(values)).argmax())]
+                raise Diverged(f"{what} of '{name}' are not finite, first '{coordinate}'")
+
+    def _largest_energy(self) -> float:
+        return max(abs(mover.loads.energy) + mover.kinetic(mover.phase) for mover in self.movers)
