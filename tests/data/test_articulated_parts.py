@@ -123,3 +123,13 @@ def test_parts_move_turn_and_face() -> None:
     np.testing.assert_allclose(bounds(part.facing_side()), [(0, 0, 0), (3, 1, 2)])
     for moved in (part.facing_front(), part.facing_side(), part.mirrored(0), part.turned("x", 1.0)):
         assert volume(moved) == pytest.approx(6)
+
+
+@given(st.floats(1e-9, 1e-2), st.sampled_from([8, 24, 40]))
+@settings(max_examples=40, deadline=None)
+def test_corners_of_any_radius_have_area_after_rounding(radius: float, sides: int) -> None:
+    """Vertices are stored to micrometres; a corner rounded by less would collapse."""
+    part = Shapes(sides).prism(rounded_rectangle(0.2, 0.012, radius, sides), 0, 0.003)
+    vertices = np.round(part.vertices, 6)
+    a, b, c = (vertices[part.faces[:, i]] for i in range(3))
+    assert np.linalg.norm(np.cross(b - a, c - a), axis=-1).min() > 1e-10

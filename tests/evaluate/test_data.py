@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from kin4d.data.generate import Plan
+from kin4d.data.sources import SEEDS, articulated_source
 from kin4d.data.store import SequenceStore
 from kin4d.evaluate import BENCHMARKS, data
 
@@ -22,6 +24,17 @@ def test_the_writer_that_gets_killed_makes_the_plan(tmp_path: Path) -> None:
 
 def test_sound_objects_have_no_problems() -> None:
     assert data._problems(("door", 0)) == []
+
+
+def test_objects_to_check_are_spread_over_all_seeds() -> None:
+    items = data._objects_to_check(900, 0)
+    assert items == data._objects_to_check(900, 0)
+    assert not set(items) & set(data._objects_to_check(900, 1))
+    categories, seeds = zip(*items, strict=True)
+    assert set(categories) == set(articulated_source().categories)
+    # One in ten of all seeds lies in each tenth of their range.
+    tenths = Counter(10 * seed // SEEDS for seed in seeds)
+    assert all(50 < tenths[i] < 130 for i in range(10))
 
 
 @pytest.mark.slow

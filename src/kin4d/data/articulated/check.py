@@ -34,7 +34,12 @@ class _Solid:
 
 
 def check_object(
-    obj: ArticulatedObject, *, points: int = 300, configurations: int = 8, seed: int = 0
+    obj: ArticulatedObject,
+    *,
+    points: int = 300,
+    configurations: int = 8,
+    clearance: float = CLEARANCE,
+    seed: int = 0,
 ) -> list[str]:
     """What is wrong with `obj`; an empty list if nothing is.
 
@@ -42,6 +47,8 @@ def check_object(
         obj: The object.
         points: Random surface points per link, beside its vertices.
         configurations: Random coordinates tried, beside rest and both ends of each range.
+        clearance: Overlap that is forgiven, as a fraction of the diameter; makers are built to
+            half of `CLEARANCE`, so that what the random points miss does not matter.
         seed: Of the random points and coordinates.
     """
     problems = _check_links(obj) + _check_joints(obj)
@@ -57,7 +64,7 @@ def check_object(
         for link, pieces in zip(obj.links, solids, strict=True)
         if any(piece.volume < 0 for piece in pieces)
     ]
-    return problems + _check_motion(obj) + _check_overlap(obj, solids, q, points, rng)
+    return problems + _check_motion(obj) + _check_overlap(obj, solids, q, points, clearance, rng)
 
 
 def configurations_to_try(
@@ -145,11 +152,12 @@ def _check_overlap(
     solids: list[list[_Solid]],
     q: np.ndarray,
     points: int,
+    clearance: float,
     rng: np.random.Generator,
 ) -> list[str]:
     from kin4d.data.articulated.overlap import point_depths
 
-    allowed = CLEARANCE * obj.diameter
+    allowed = clearance * obj.diameter
     poses = obj.poses(q)
     samples = [_surface_points(link, points, rng) for link in obj.links]
     worst: dict[tuple[int, int], float] = {}

@@ -125,15 +125,27 @@ def feet(
 
 
 def bail(
-    make: Builder, radius: float, rise: float, thick: float, color: Color, *, square: bool = False
+    make: Builder,
+    radius: float,
+    rise: float,
+    thick: float,
+    color: Color,
+    *,
+    square: bool = False,
+    leg: float = 0.0,
 ) -> Part:
-    """A hoop handle in the xz plane from (-radius, 0, 0) over z = `rise` to (radius, 0, 0)."""
+    """A hoop handle in the xz plane from (-radius, 0, 0) over z = `rise` to (radius, 0, 0).
+
+    A round one goes straight up for `leg` (m) before it bends inwards.
+    """
     steps = max(16, make.shapes.sides // 2)
     if square:
         corners = [(-radius, 0, 0), (-radius, 0, rise), (radius, 0, rise), (radius, 0, 0)]
         path = rounded_path(np.array(corners), 0.3 * min(radius, rise), steps // 3)
     else:
-        flat = arc(1.0, np.pi, 0.0, steps) * (radius, rise)
+        flat = arc(1.0, np.pi, 0.0, steps) * (radius, rise - leg) + (0, leg)
+        if leg > 0:
+            flat = np.concatenate([[(-radius, 0)], flat, [(radius, 0)]])
         path = np.stack([flat[:, 0], np.zeros(len(flat)), flat[:, 1]], -1)
     return make.shapes.tube(path, thick, (0, 1, 0), color)
 

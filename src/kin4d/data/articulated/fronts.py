@@ -1,7 +1,8 @@
 """Moving fronts: doors, drawers, dials and buttons, with the clearances that let them move freely.
 
-A door turns about the edge of its front face. Within a right angle no point of it then leaves the
-space in front of its own opening, so doors and drawers side by side never meet.
+A door turns about the edge of its front face and is as much narrower than its opening as its inner
+corner swings out. Within a right angle no point of it then leaves the space in front of its own
+opening, so doors and drawers side by side never meet.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def add_door(
     name: str = "door",
     widest: float = 2.7,
 ) -> LinkDraft:
-    """A hinged leaf filling the box from `low` to `high`.
+    """A hinged leaf filling the box from `low` to `high`, but for room to swing at its free edge.
 
     Args:
         make: The builder.
@@ -51,6 +52,7 @@ def add_door(
     (x0, y0, z0), (x1, _, z1) = low, high
     width, height = x1 - x0, z1 - z0
     sideways = side in ("left", "right")
+    low, high = _swinging(low, high, side)
     at = {"left": (x0, y0, z0), "right": (x1, y0, z0), "bottom": (x0, y0, z0), "top": (x0, y0, z1)}
     reach, far = 0.0, 1.0
     parts = leaf(make, low, high, color, style=style)
@@ -73,6 +75,19 @@ def add_door(
     if not free:
         limit = min(limit, float(np.arctan2(max(far, 0.02), reach + 0.002)))
     return make.hinge(name, parent, at[side], _AXES[side], (0.0, limit)).add(parts)
+
+
+def _swinging(low: Point, high: Point, side: str) -> tuple[Point, Point]:
+    """The largest leaf hinged at `side` whose inner corner stays within the box as it swings."""
+    axis = 0 if side in ("left", "right") else 2
+    thick, across = high[1] - low[1], high[axis] - low[axis]
+    swing = across - float(np.sqrt(across**2 - thick**2))
+    start, stop = list(low), list(high)
+    if side in ("left", "bottom"):
+        stop[axis] -= swing
+    else:
+        start[axis] += swing
+    return (start[0], start[1], start[2]), (stop[0], stop[1], stop[2])
 
 
 def add_drawer(

@@ -34,9 +34,11 @@ def rectangle(width: float, height: float) -> np.ndarray:
 
 def rounded_rectangle(width: float, height: float, radius: float, sides: int) -> np.ndarray:
     """[N, 2] about the origin, N = 4 * (sides // 4 + 1), with corners of `radius`."""
-    radius = min(radius, 0.499 * width, 0.499 * height)
     if radius <= 0:
         return rectangle(width, height)
+    # A corner of a few micrometres would have edges of no length.
+    small = min(width, height)
+    radius = min(max(radius, 0.003 * small), 0.499 * small)
     corner = _quarter(sides // 4)
     middle = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * (
         width / 2 - radius,

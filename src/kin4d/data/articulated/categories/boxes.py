@@ -126,7 +126,7 @@ def _cardboard(make: Builder, width: float, depth: float, height: float) -> None
     for side in (-1, 1):
         x0, x1 = sorted((side * width / 2, side * (width / 2 - length)))
         flap = shapes.box((x0, low[1], height), (x1, high[1], height + wall), shaded(color, 0.95))
-        limits = (0.0, make.between(2.2, 3.4))
+        limits = (0.0, make.between(2.2, np.pi))
         make.hinge("flap", base, (side * width / 2, 0, height), (0, side, 0), limits).add(flap)
     for side in (-1, 1) if make.chance(0.6) else ():
         y0, y1 = sorted((side * depth / 2, side * (depth / 2 + wall)))

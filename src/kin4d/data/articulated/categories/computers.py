@@ -26,13 +26,13 @@ def laptop(rng: np.random.Generator) -> ArticulatedObject:
         return shapes.rounded_box(a, b, radius, color) if radius else shapes.box(a, b, color)
 
     base = make.base(slab(low, high))
-    gap = make.pick(0.0, 0.0, 0.001, 0.003)
-    inset = min(gap, 0.0015)
+    # Room for the keys below and the panel above, closed.
+    gap = make.pick(0.001, 0.001, 0.002, 0.003)
     key_color = dark if make.chance(0.7) else shaded(color, 0.9)
     _keyboard(make, base, width, depth, base_h, key_color, sunk=gap < 0.002)
     if make.chance(0.8):
         w, d = make.between(0.25, 0.4) * width, make.between(0.18, 0.3) * depth
-        z = base_h + (0.0004 if inset == 0 else 0.0008)
+        z = base_h + 0.0004
         base.add(
             shapes.box(
                 (-w / 2, -0.46 * depth, base_h - 0.001),
@@ -43,7 +43,7 @@ def laptop(rng: np.random.Generator) -> ArticulatedObject:
     z = base_h + gap
     hinge_y = depth / 2 - make.pick(0.0, 0.0, 0.012)
     # Pivot half way up the gap: closed, the screen lies on the keys; open, it stands behind them.
-    limits = (0.0, make.between(1.9, 2.5) if gap >= 0.001 else make.between(1.7, 2.2))
+    limits = (0.0, make.between(1.7, 2.5))
     rest = None if make.chance(0.3) else make.between(1.2, min(2.1, limits[1]))
     lid = make.hinge("screen", base, (0, hinge_y, z), (-1, 0, 0), limits, bearing=0.018, rest=rest)
     lid.add(slab((low[0], low[1], z), (high[0], hinge_y, z + lid_h)))
@@ -209,6 +209,7 @@ def usb_stick(rng: np.random.Generator) -> ArticulatedObject:
         cover.add(pin.moved(0, pivot))
     else:
         wall = 0.0014
+        thick = max(thick, plug_t + 2 * (wall + 0.0003))
         y0, y1 = -length / 2, length / 2 + 0.004
         boxes = [
             ((-width / 2, y0, -thick / 2), (-width / 2 + wall, y1, thick / 2)),

@@ -157,27 +157,31 @@ def gate(rng: np.random.Generator) -> ArticulatedObject:
     count, rails = make.count(5, 12), make.count(2, 3)
     round_bars, arched = make.chance(0.4), make.between(-0.2, 0.25) * height
     limits = (0.0, make.between(1.2, 1.9))
+    # Leaves hang flush with the posts' front, so that they clear them when opened wide.
+    face = -post / 2
+    middle = face + max(thick, bar) / 2
     for i, side in enumerate(("left", "right")[:leaves]):
-        x0 = -total / 2 + gap + i * width
+        x0 = -total / 2 + i * width + (gap / 2 if i else gap)
         x1 = x0 + width - gap * (2 if leaves == 1 else 1.5)
         x = x0 if side == "left" else x1
-        link = make.hinge("leaf", base, (x, -thick, 0), (0, 0, -1 if side == "left" else 1), limits)
+        link = make.hinge("leaf", base, (x, face, 0), (0, 0, -1 if side == "left" else 1), limits)
         for z in np.linspace(0.1, 0.8, rails) * height:
-            link.add(shapes.box((x0, -thick, z), (x1, 0.0, z + 0.05), color))
+            low, high = (x0, middle - thick / 2, z), (x1, middle + thick / 2, z + 0.05)
+            link.add(shapes.box(low, high, color))
         for j, (a, b) in enumerate(
             side_by_side(x0, x1, count, (x1 - x0 - count * bar) / (count - 1))
         ):
             t = (j + i * count) / (count * leaves - 1)
             top = height * 0.9 + arched * np.sin(np.pi * t)
             if round_bars:
-                part = shapes.cylinder(bar / 2, 0.05, top, color).moved((a + b) / 2, -thick / 2)
+                part = shapes.cylinder(bar / 2, 0.05, top, color).moved((a + b) / 2, middle)
             else:
-                part = shapes.box((a, -thick * 0.8, 0.05), (b, -thick * 0.2, top), color)
+                low, high = (a, middle - 0.3 * thick, 0.05), (b, middle + 0.3 * thick, top)
+                part = shapes.box(low, high, color)
             link.add(part)
         if i == 0 and make.chance(0.7):
             hand = x1 - 0.05 if side == "left" else x0 + 0.05
             latch = make.slider("latch", link, (-1, 0, 0), (0.0, 0.06))
-            face = -thick / 2 - max(thick, bar) / 2
             low, high = (
                 (hand - 0.08, face - 0.02, 0.5 * height),
                 (hand + 0.02, face, 0.5 * height + 0.02),

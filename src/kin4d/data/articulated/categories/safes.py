@@ -30,8 +30,6 @@ def safe(rng: np.random.Generator) -> ArticulatedObject:
         base.add(feet(make, low[:2], high[:2], foot, colors.accent))
     inset, gap = make.chance(0.5), make.pick(0.001, 0.004)
     if inset:
-        # A thicker door's inner edge would scrape the far jamb as it swings.
-        thick = min(thick, float(np.sqrt(2 * (width - 2 * wall) * (gap + 0.001))))
         low_d = (hollow[0][0] + gap, 0.0, hollow[0][2] + gap)
         high_d = (hollow[1][0] - gap, thick, hollow[1][2] - gap)
     else:

@@ -64,9 +64,11 @@ def toilet(rng: np.random.Generator) -> ArticulatedObject:
     seat = shapes.ring_plate(oval * 1.01, oval * 0.68, height, height + thick, seat_color)
     share = make.between(0.6, 0.9)
     carrier = base
+    # Turned past upright, the hinge's own edge of the seat dips by this much.
+    hinge_z = height + thick * max(0.0, -float(np.cos(steep)))
     if kind != "lid":
         lean = steep if kind == "seat" else share * steep
-        carrier = make.hinge("seat", base, (0, y, height), (-1, 0, 0), (0.0, lean))
+        carrier = make.hinge("seat", base, (0, y, hinge_z), (-1, 0, 0), (0.0, lean))
     carrier.add(seat)
     if kind != "seat":
         z, lean = height + thick, steep if kind == "lid" else (1 - share) * steep

@@ -93,7 +93,9 @@ def bucket(rng: np.random.Generator) -> ArticulatedObject:
     limit = min(make.between(1.2, 2.0), np.pi - float(np.arcsin((reach + 2.6 * thick) / rise)))
     limits = (-limit, limit) if make.chance(0.6) else (-make.between(0.2, 1.0), limit)
     loop = make.hinge("handle", base, (0, 0, ear_z), (1, 0, 0), limits, bearing=0.02)
-    loop.add(bail(make, reach, rise, thick, accent, square=square).moved(z=ear_z))
+    # Straight past the rim, which a hoop that bends in at once would cut.
+    leg = height - ear_z + thick
+    loop.add(bail(make, reach, rise, thick, accent, square=square, leg=leg).moved(z=ear_z))
     if make.chance(0.5):
         grip = shapes.cylinder(
             2.6 * thick, -0.3 * reach, 0.3 * reach, paint(make, "plastic", "wood")

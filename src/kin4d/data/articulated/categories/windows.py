@@ -30,9 +30,6 @@ def window(rng: np.random.Generator) -> ArticulatedObject:
         return make.build()
     columns = make.count(1, 3) if width > 0.8 else 1
     gap, thick = make.pick(0.001, 0.003), make.between(0.03, 0.05)
-    # A thicker sash's inner edge would scrape the frame as it swings.
-    narrow = min((x1 - x0) / columns - bar, z1 - z0)
-    thick = min(thick, float(np.sqrt(2 * narrow * (gap + 0.001))))
     moving = 0
     for i, (a, b) in enumerate(side_by_side(x0, x1, columns, bar)):
         if i:

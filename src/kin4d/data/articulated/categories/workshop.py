@@ -32,14 +32,10 @@ def ladder(rng: np.random.Generator) -> ArticulatedObject:
         for i in range(steps):
             z = height * (i + 1) / (steps + 1)
             reach = half - narrower + splay * (1 - z / height)
-            deep, tall = (0.045, 0.012) if treads else (0.012, 0.012)
-            parts.append(
-                shapes.box(
-                    (-reach, depth - deep, z - tall),
-                    (reach, depth + 0.012, z + tall),
-                    shaded(color),
-                )
-            )
+            # Treads stand out on the side that is outside when the ladder is folded.
+            out = np.sign(depth)
+            y0, y1 = sorted((depth - 0.012 * out, depth + (0.045 if treads else 0.012) * out))
+            parts.append(shapes.box((-reach, y0, z - 0.012), (reach, y1, z + 0.012), shaded(color)))
         return parts
 
     gap = 1.8 * rail
@@ -48,7 +44,7 @@ def ladder(rng: np.random.Generator) -> ArticulatedObject:
         shapes.box((-half - 0.02, -0.12, height - 0.012), (half + 0.02, 0.0, height + 0.012), color)
     )
     limits = (-(2 * lean - 0.02), make.between(0.0, 0.15) + 0.01)
-    back = make.hinge("back", base, (0, 0.01, height - 0.03), (1, 0, 0), limits, bearing=0.06)
+    back = make.hinge("back", base, top, (1, 0, 0), limits, bearing=0.06)
     back.add(p.turned("x", lean, top) for p in frame(gap / 2 + 0.003, 0.01, make.chance(0.2)))
     return make.build()
 
