@@ -50,7 +50,7 @@ def calibrate(
     """
     from kin4d.bodies.mount import prune
     from kin4d.bodies.robot_names import load_robot
-    from kin4d.data.episodes.recordings import read_motion
+    from kin4d.data.episodes.layouts import read_motion
     from kin4d.export.video import read_video, write_picture
     from kin4d.motion.control import to_coordinates
     from kin4d.render.calibrate import calibrate as fit_camera

@@ -58,7 +58,7 @@ def robot(
         json: Print JSON for machines.
     """
     from kin4d.bodies.robot_names import load_robot, robot_names
-    from kin4d.data.episodes.recordings import read_motion
+    from kin4d.data.episodes.layouts import read_motion
 
     if list:
         known = {name: str(path) for name, path in sorted(robot_names().items())}

@@ -14,13 +14,20 @@ VIDEO_SUFFIXES = (".mp4", ".gif")
 
 
 def write_video(
-    frames: np.ndarray, path: str | Path, *, fps: float, lossless: bool = False
+    frames: np.ndarray,
+    path: str | Path,
+    *,
+    fps: float,
+    lossless: bool = False,
+    key_every: int | None = None,
 ) -> Path:
     """Write `frames` [T, H, W, 3] uint8 as MP4 (H.264) or GIF, by the suffix of `path`.
 
     MP4 needs even sizes: an odd row or column is repeated once. GIF has one palette of 256
     colours for all frames and loops; its frame times are whole hundredths of a second. `lossless`
     keeps every byte of an MP4's even-sized frames, as RGB; browsers do not play such files.
+    `key_every` is the most frames from one that decodes by itself to the next: small for files that
+    are read from the middle.
     """
     frames = np.asarray(frames)
     if frames.ndim != 4 or frames.shape[-1] != 3 or frames.dtype != np.uint8 or not frames.size:
@@ -37,7 +44,7 @@ def write_video(
         raise InputError("unknown video suffix", value=suffix, allowed=", ".join(VIDEO_SUFFIXES))
     with atomic_path(path) as temporary:
         if suffix == ".mp4":
-            _write_mp4(frames, temporary, fps, lossless=lossless)
+            _write_mp4(frames, temporary, fps, lossless=lossless, key_every=key_every)
         else:
             _write_gif(frames, temporary, fps)
     return path
@@ -115,7 +122,9 @@ def write_picture(picture: np.ndarray, path: str | Path) -> Path:
     return Path(path)
 
 
-def _write_mp4(frames: np.ndarray, path: Path, fps: float, *, lossless: bool) -> None:
+def _write_mp4(
+    frames: np.ndarray, path: Path, fps: float, *, lossless: bool, key_every: int | None
+) -> None:
     import av
 
     _, height, width, _ = frames.shape
@@ -130,6 +139,8 @@ def _write_mp4(frames: np.ndarray, path: Path, fps: float, *, lossless: bool) ->
         stream.pix_fmt = "rgb24" if lossless else "yuv420p"
         if codec != "mpeg4":
             stream.options = {"qp": "0"} if lossless else {"crf": "18"}
+        if key_every is not None:
+            stream.gop_size = key_every
         for frame in frames:
             even = np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), "edge")
             container.mux(stream.encode(av.VideoFrame.from_ndarray(even, format="rgb24")))

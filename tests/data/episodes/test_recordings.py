@@ -11,7 +11,8 @@ from scipy.spatial.transform import Rotation
 from tfrecord_writer import example, write_records
 
 from kin4d.bodies.robot_names import load_robot, robot_names
-from kin4d.data.episodes.recordings import read_bridge, read_droid
+from kin4d.data.episodes.droid import read_droid
+from kin4d.data.episodes.rlds import read_bridge
 from kin4d.errors import InputError
 from kin4d.motion.control import link_poses, to_coordinates
 from kin4d.motion.conventions import values_to_poses

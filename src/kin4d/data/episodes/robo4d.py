@@ -12,22 +12,89 @@ file, which other readers ignore, keeps them, so that metres come back to within
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from kin4d.data.episodes.description import describe, described_episode
+from kin4d.data.episodes.episode import ROBOT, Episode
 from kin4d.errors import InputError
 from kin4d.export.video import read_video, write_video
 from kin4d.files import atomic_path, existing_file, read_json, write_bytes, write_json
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.progress import track
 
 # Codec noise around black: a pixel must be brighter than this to be something.
 _BLACK = 8
 
 
+def write_robo4d_episodes(
+    episodes: Sequence[Episode], folder: str | Path, *, split: str = "train"
+) -> Path:
+    """Add episodes to a Robo4D folder, numbered from 0; kin4d/N.json keeps all they are.
+
+    Only the robot has a mask in this layout: other bodies come back as background.
+    """
+    for number in track(range(len(episodes)), "writing episodes"):
+        episode = episodes[number]
+        actions = episode.actions
+        more = {"episode": describe(episode), "joints": _list_of(episode.joints)}
+        if actions is not None:
+            more |= {"actions": _list_of(actions.values), "gripper": _list_of(actions.gripper)}
+        write_robo4d(episode.video, folder, str(number), split=split, more=more)
+    return Path(folder)
+
+
+class Robo4DFolder:
+    """The episodes of a Robo4D folder; see `read_robo4d` for what it needs to be in metres."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        camera: Camera | None = None,
+        centre: tuple[float, float, float] | None = None,
+        scale: float | None = None,
+        robot: str = "unknown",
+    ) -> None:
+        self.path, self._robot = Path(path), robot
+        self._metres: dict[str, Any] = {"camera": camera, "centre": centre, "scale": scale}
+        names = [file.stem for file in (self.path / "videos").glob("*.mp4")]
+        self._names = sorted(names, key=lambda name: (len(name), name))
+        if not self._names:
+            raise InputError(f"{path} holds no episodes", allowed="videos/N.mp4")
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def read(self, index: int) -> Episode:
+        """Episode number `index`."""
+        name = self._names[index]
+        video = read_robo4d(self.path, name, **self._metres)
+        sidecar = self.path / "kin4d" / f"{name}.json"
+        kept = read_json(sidecar) if sidecar.is_file() else {}
+        if "episode" not in kept:
+            return Episode(
+                name=name, video=video, robot=self._robot, source="robo4d", licence="unknown"
+            )
+        tables = {
+            key: None if kept.get(key) is None else np.array(kept[key])
+            for key in ("joints", "actions", "gripper")
+        }
+        return described_episode(kept["episode"], video, **tables)
+
+
 def write_robo4d(
-    video: PointmapVideo, folder: str | Path, name: str, *, robot: int = 1, split: str = "train"
+    video: PointmapVideo,
+    folder: str | Path,
+    name: str,
+    *,
+    robot: int = ROBOT,
+    split: str = "train",
+    more: dict[str, Any] | None = None,
 ) -> Path:
     """Add one episode to a Robo4D folder.
 
@@ -37,6 +104,7 @@ def write_robo4d(
         name: The episode's name, unique in the folder (a number in the original).
         robot: Mask id of the robot.
         split: Names the list files.
+        more: JSON values to keep beside camera, centre and scale.
     """
     from PIL import Image
 
@@ -65,6 +133,7 @@ def write_robo4d(
         "centre": centre.tolist(),
         "scale": scale,
         "robot": video.names[robot - 1] if robot <= len(video.names) else "robot",
+        **(more or {}),
     }
     return write_json(folder / "kin4d" / f"{name}.json", meta)
 
@@ -92,7 +161,7 @@ def read_robo4d(
     if camera is None or centre is None or scale is None:
         raise InputError(
             f"{folder} does not say where episode '{name}' is in metres: no {sidecar.name}",
-            hint="give camera, centre and scale",
+            hint="give camera (see: kin4d calibrate), centre and scale",
         )
     rgb, fps = read_video(folder / "videos" / f"{name}.mp4")
     coded, _ = read_video(folder / "pointmap" / f"{name}.mp4")
@@ -148,3 +217,7 @@ def _list(path: Path, line: str) -> None:
     lines = path.read_text().splitlines() if path.is_file() else []
     if line not in lines:
         write_bytes(path, ("\n".join([*lines, line]) + "\n").encode())
+
+
+def _list_of(array: np.ndarray | None) -> list | None:
+    return None if array is None else array.tolist()

@@ -80,6 +80,21 @@ def pick_actions(actions: Actions, index: np.ndarray, *, fps: float) -> Actions:
     return replace(actions, values=values, gripper=gripper, fps=fps)
 
 
+def shift_actions(actions: Actions, by: int) -> Actions:
+    """Actions one row later (`by` 1) or earlier (-1): sources differ in whether row t holds the
+    command given in frame t or the one that led to it. At the end that opens, absolute actions are
+    repeated and changes are none."""
+    rows = (np.arange(len(actions)) - by).clip(0, len(actions) - 1)
+    values = actions.values[rows]
+    if actions.is_delta:
+        still = np.zeros(values.shape[1])
+        if actions.is_pose:
+            still = poses_to_values(np.eye(4)[None], actions.rotation)[0]
+        values[0 if by > 0 else -1] = still
+    gripper = None if actions.gripper is None else actions.gripper[rows]
+    return replace(actions, values=values, gripper=gripper)
+
+
 def resample_episode(episode: Episode, frames: int = FRAMES) -> Episode:
     """`episode` in `frames` frames by the rule of this module; itself if it has as many."""
     count = len(episode)
