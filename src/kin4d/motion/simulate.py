@@ -100,9 +100,12 @@ class _Record:
         self.add()
 
     def add(self) -> None:
-        for mover, q, rows in zip(self.world.movers, self.q, self.rows, strict=True):
-            q.append(mover.phase.q.copy())
-            rows.append((mover.kinetic(mover.phase), mover.loads.energy, 0.0, 0.0))
+        contacts = self.world.contacts
+        deepest = contacts.deepest()
+        for i, mover in enumerate(self.world.movers):
+            self.q[i].append(mover.phase.q.copy())
+            energies = mover.kinetic(mover.phase), mover.loads.energy
+            self.rows[i].append((*energies, float(contacts.counts[i]), float(deepest[i])))
 
     def simulation(self, steps: int, wall: float) -> Simulation:
         names = ("kinetic", "potential", "contacts", "penetration")

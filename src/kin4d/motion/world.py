@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kin4d.motion.contact.response import Contacts
 from kin4d.motion.integrators import Integrator
 from kin4d.motion.mover import Mover, Phase
 from kin4d.motion.scene import Scene
@@ -28,24 +29,26 @@ class World:
         self.movers = [Mover(actor, actor.all_forces(shared)) for actor in scene.cast]
         for mover in self.movers:
             self._load(mover, mover.phase)
-        self._start = max(1.0, self._largest_energy())
+        self.contacts = Contacts(scene, self.movers)
 
     def step(self) -> None:
         """All movers from `time` to time + h."""
         h, integrator = self.h, self.integrator
-        ended = []
-        for mover in self.movers:
-            begun = integrator.begin(mover, h)
-            phase = integrator.move(mover, begun, self.time, h)
-            if phase is None:
-                raise Diverged(f"no solution for the coordinates of '{mover.actor.name}'")
-            ended.append(phase)
+        begun = [integrator.begin(mover, h) for mover in self.movers]
+        ended = [self._move(*pair) for pair in zip(self.movers, begun, strict=True)]
+        ended = self.contacts.resolve(begun, ended, h, self._move)
         self.time += h
         for mover, phase in zip(self.movers, ended, strict=True):
             phase = mover.rechart(phase)
             self._load(mover, phase)
             mover.phase = integrator.end(mover, phase, h)
             self._check(mover)
+
+    def _move(self, mover: Mover, begun: Phase) -> Phase:
+        phase = self.integrator.move(mover, begun, self.time, self.h)
+        if phase is None:
+            raise Diverged(f"no solution for the coordinates of '{mover.actor.name}'")
+        return phase
 
     def _load(self, mover: Mover, phase: Phase) -> None:
         half, now = 0.5 * self.h, self.time
@@ -64,6 +67,3 @@ class World:
             if not np.isfinite(values).all():
                 coordinate = mover.actor.body.coordinates[int((~np.isfinite(values)).argmax())]
                 raise Diverged(f"{what} of '{name}' are not finite, first '{coordinate}'")
-
-    def _largest_energy(self) -> float:
-        return max(abs(mover.loads.energy) + mover.kinetic(mover.phase) for mover in self.movers)

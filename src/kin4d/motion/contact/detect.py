@@ -1,0 +1,116 @@
+"""Which points are near what, compiled: a plane, a rigid part, a part that deforms."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from kin4d.motion.contact.field import look_up
+
+
+@numba.njit(cache=True, error_model="numpy")
+def near_plane(points, count, height, margin):
+    """Indices of the first `count` points lower than `margin` above the plane, and their gaps."""
+    index, gap = np.empty(count, np.int64), np.empty(count)
+    found = 0
+    for i in range(count):
+        above = points[i, 2] - height
+        if above < margin:
+            index[found], gap[found] = i, above
+            found += 1
+    return index[:found].copy(), gap[:found].copy()
+
+
+@numba.njit(cache=True, error_model="numpy")
+def near_part(points, count, rotation, origin, field, margin):
+    """Indices, gaps and outward world normals of points near a field that a frame carries."""
+    index, gap, normal = np.empty(count, np.int64), np.empty(count), np.empty((count, 3))
+    local, slope, found = np.empty(3), np.empty(3), 0
+    for i in range(count):
+        x, y, z = points[i, 0] - origin[0], points[i, 1] - origin[1], points[i, 2] - origin[2]
+        for r in range(3):
+            local[r] = rotation[0, r] * x + rotation[1, r] * y + rotation[2, r] * z
+        distance = look_up(field, local, slope)
+        if distance < margin:
+            _outward(rotation, slope, normal[found])
+            index[found], gap[found] = i, distance
+            found += 1
+    return index[:found].copy(), gap[:found].copy(), normal[:found].copy()
+
+
+@numba.njit(cache=True, error_model="numpy")
+def near_soft(points, count, places, rest, neighbours, field, margin, reach):
+    """As `near_part`, for a part that deforms, with the place of it that each point is at.
+
+    The rest shape's field is carried by the nearest place and its neighbours: a point is taken
+    back to the rest shape by the rotation that takes them there best.
+    """
+    index, gap, normal = np.empty(count, np.int64), np.empty(count), np.empty((count, 3))
+    at = np.empty(count, np.int64)
+    local, slope, found = np.empty(3), np.empty(3), 0
+    for i in range(count):
+        best, nearest = reach * reach, -1
+        for j in range(len(rest)):
+            x, y, z = points[i, 0] - places[j, 0], points[i, 1] - places[j, 1], points[i, 2] - places[j, 2]
+            squared = x * x + y * y + z * z
+            if squared < best:
+                best, nearest = squared, j
+        if nearest < 0:
+            continue
+        rotation = _turn(places, rest, nearest, neighbours)
+        for r in range(3):
+            local[r] = rest[nearest, r]
+            for s in range(3):
+                local[r] += rotation[s, r] * (points[i, s] - places[nearest, s])
+        distance = look_up(field, local, slope)
+        if distance < margin:
+            _outward(rotation, slope, normal[found])
+            index[found], gap[found], at[found] = i, distance, nearest
+            found += 1
+    return index[:found].copy(), gap[:found].copy(), normal[:found].copy(), at[:found].copy()
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _turn(places, rest, i, neighbours):
+    """[3, 3] rotation that takes the rest neighbourhood of place i to where it is now."""
+    moment = np.zeros((3, 3))
+    for j in neighbours[i]:
+        for r in range(3):
+            for s in range(3):
+                moment[r, s] += (places[j, r] - places[i, r]) * (rest[j, s] - rest[i, s])
+    u, _, v = np.linalg.svd(moment)
+    if np.linalg.det(u) * np.linalg.det(v) < 0:
+        u[:, 2] = -u[:, 2]
+    return u @ v
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _outward(rotation, slope, normal):
+    length = np.sqrt(slope[0] ** 2 + slope[1] ** 2 + slope[2] ** 2) + 1e-30
+    for r in range(3):
+        normal[r] = (
+            rotation[r, 0] * slope[0] + rotation[r, 1] * slope[1] + rotation[r, 2] * slope[2]
+        ) / length
+
+
+@numba.njit(cache=True, error_model="numpy")
+def choose(points, index, gap, most):
+    """At most `most` positions in `index`: the deepest, then those far from the ones before."""
+    n = len(index)
+    if n <= most:
+        return np.arange(n)
+    chosen, apart = np.empty(most, np.int64), np.full(n, np.inf)
+    chosen[0] = gap.argmin()
+    for c in range(1, most):
+        last, best, pick = index[chosen[c - 1]], -np.inf, 0
+        for i in range(n):
+            squared = 0.0
+            for r in range(3):
+                squared += (points[index[i], r] - points[last, r]) ** 2
+            apart[i] = min(apart[i], np.sqrt(squared))
+            # Depth counts against distance: what is about to touch matters more than what is not.
+            score = apart[i] - 4.0 * gap[i]
+            if apart[i] > 0 and score > best:
+                best, pick = score, i
+        chosen[c] = pick
+    return chosen

@@ -1,0 +1,100 @@
+"""Pairs of things that may meet, and where they do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kin4d.motion.contact.detect import choose, near_part, near_plane, near_soft
+from kin4d.motion.contact.shape import Shape
+from kin4d.motion.materials import Material
+
+_MOST = 12  # Contacts kept of one pair: enough for a rigid face and for what deforms.
+_MARGIN = 0.02  # Of the size: points nearer than that are looked at.
+
+
+@dataclass(slots=True)
+class Touches:
+    """N points of one shape near another.
+
+    Attributes:
+        index: [N] places of the first shape.
+        gap: [N] m, negative inside.
+        normal: [N, 3] unit, out of the second shape.
+        carrier: [N] frames (linked) or places (soft) of the second shape that carry the contact.
+    """
+
+    index: np.ndarray
+    gap: np.ndarray
+    normal: np.ndarray
+    carrier: np.ndarray
+
+    def take(self, kept: np.ndarray) -> Touches:
+        """Some of them."""
+        return Touches(self.index[kept], self.gap[kept], self.normal[kept], self.carrier[kept])
+
+
+class Pair:
+    """Points of `first` against `second`, or against the floor at height `floor` if that is None.
+
+    Attributes:
+        friction: Geometric mean of both materials' coefficients.
+        restitution: Likewise.
+    """
+
+    def __init__(
+        self, first: Shape, second: Shape | None, *, floor: float = 0.0, surface: Material | None
+    ) -> None:
+        self.first, self.second, self.floor = first, second, floor
+        other = surface if second is None else second.material
+        a, b = first.material or other, other or first.material
+        assert a is not None and b is not None
+        self.friction = float(np.sqrt(a.friction * b.friction))
+        self.restitution = float(np.sqrt(a.restitution * b.restitution))
+        self.margin = _MARGIN * first.size
+
+    def find(
+        self, points: np.ndarray, others: np.ndarray, q: np.ndarray, *, most: int = _MOST
+    ) -> Touches | None:
+        """Where they meet, given places of both and the second's coordinates."""
+        first, second, count = self.first, self.second, self.first.count
+        if second is None:
+            index, gap = near_plane(points, count, self.floor, self.margin)
+            if not len(index):
+                return None
+            up = np.zeros((len(index), 3))
+            up[:, 2] = 1.0
+            found = Touches(index, gap, up, np.zeros(len(index), np.int64))
+            return found.take(choose(points, index, gap, most))
+        if not self._boxes_meet(points[:count], others[: second.count]):
+            return None
+        if second.is_linked:
+            found = self._near_links(points, q)
+        else:
+            rest, neighbours, field = second.soft
+            reach = 0.25 * second.size
+            found = Touches(
+                *near_soft(points, count, others, rest, neighbours, field, self.margin, reach)
+            )
+        if found is None or not len(found.index):
+            return None
+        return found.take(choose(points, found.index, found.gap, most))
+
+    def _near_links(self, points: np.ndarray, q: np.ndarray) -> Touches | None:
+        assert self.second is not None
+        rotations, origins = self.second.map.frames(q)  # pyright: ignore[reportAttributeAccessIssue]
+        parts = []
+        for frame, field in self.second.parts:
+            index, gap, normal = near_part(
+                points, self.first.count, rotations[frame], origins[frame], field, self.margin
+            )
+            if len(index):
+                parts.append((index, gap, normal, np.full(len(index), frame)))
+        if not parts:
+            return None
+        return Touches(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _boxes_meet(self, points: np.ndarray, others: np.ndarray) -> bool:
+        low, high = points.min(0) - self.margin, points.max(0) + self.margin
+        return bool((low <= others.max(0)).all() and (high >= others.min(0)).all())

@@ -1,0 +1,89 @@
+"""Shape: how a body, or a thing that stands still, meets others."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from kin4d.bodies.body import Body
+from kin4d.bodies.floating import Floating
+from kin4d.bodies.rigid import RigidBody
+from kin4d.geometry.mesh import Mesh
+from kin4d.motion.contact.field import DistanceField, distance_field
+from kin4d.motion.contact.points import contact_points
+from kin4d.motion.maps.point_map import PointMap
+from kin4d.motion.maps.tree_map import TreeMap
+from kin4d.motion.materials import Material
+
+_CELLS = 40  # Grid cells along a shape's diameter.
+_NEIGHBOURS = 8
+
+
+class Shape:
+    """Contact points, and fields of distance for the points of others.
+
+    Args:
+        name: For people.
+        body: The body.
+        map: Its compiled map; contact points are its first `count` places.
+        count: See map.
+        material: Its friction and restitution; None to take the other's.
+        mover: Its number among the movers, -1 if it stands still.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body: Body,
+        map: PointMap,
+        *,
+        count: int,
+        material: Material | None,
+        mover: int,
+    ) -> None:
+        self.name, self.map, self.count, self.material, self.mover = name, map, count, material, mover
+        self._body = body.body if isinstance(body, Floating) else body
+        self.size = body.rest.diameter
+
+    @classmethod
+    def still(cls, mesh: Mesh, material: Material | None, count: int = 512) -> Shape:
+        """An obstacle."""
+        body = RigidBody(mesh)
+        points = contact_points(body, count)
+        map = TreeMap(body, points, floating=False, mass_scale=1.0)
+        return cls(mesh.name, body, map, count=len(points), material=material, mover=-1)
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether it is made of rigid parts."""
+        return isinstance(self.map, TreeMap)
+
+    @cached_property
+    def parts(self) -> list[tuple[int, DistanceField]]:
+        """The rigid parts that have a surface: (frame that carries it, field in that frame)."""
+        assert isinstance(self.map, TreeMap)
+        found = []
+        for i, link in enumerate(self._body.links):
+            if link.mesh is None:
+                continue
+            mesh = link.mesh.transformed(self.map.link_offset[i])
+            spacing = max(self.size / _CELLS, mesh.diameter / (2 * _CELLS))
+            spacing = min(spacing, mesh.diameter / 6)
+            field = distance_field(mesh, spacing=spacing, shell=0.25 * spacing)
+            found.append((int(self.map.link_frame[i]), field))
+        return found
+
+    @cached_property
+    def soft(self) -> tuple[np.ndarray, np.ndarray, DistanceField]:
+        """Rest contact points [C, 3], their neighbours [C, 8] and the field of the rest shape."""
+        from scipy.spatial import cKDTree
+
+        q = self._body.q0.numpy()
+        rest = self.map.places(np.concatenate([np.zeros(6), q]) if self.map.floating else q)
+        rest = np.ascontiguousarray(rest[: self.count])
+        wanted = min(_NEIGHBOURS + 1, len(rest))
+        _, neighbours = cKDTree(rest).query(rest, k=wanted)
+        spacing = self.size / _CELLS
+        field = distance_field(self._body.rest, spacing=spacing, shell=0.25 * spacing)
+        return rest, np.ascontiguousarray(neighbours[:, 1:]), field

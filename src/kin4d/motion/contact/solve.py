@@ -1,0 +1,105 @@
+"""Impulses that satisfy all contacts at once: projected Gauss-Seidel with exact friction cones."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+TOUCH, STOP, LEAD = 0, 1, 2
+
+
+@numba.njit(cache=True, error_model="numpy")
+def solve_impulses(kind, rows, responses, velocity, target, friction, impulse, sweeps, tolerance):
+    """Impulses [N, 3] (N s) in each constraint's own frame (normal, two tangents), in place.
+
+    A touch has normal velocity >= target and impulse >= 0, one of them exactly, and friction that
+    opposes sliding within Coulomb's cone. A stop is a touch without friction. A lead has all three
+    velocities equal to the target.
+
+    Args:
+        kind: [N] TOUCH, STOP or LEAD.
+        rows: [N, 3, K] Jacobians.
+        responses: [N, 3, K] change of velocity of all coordinates per unit impulse.
+        velocity: [N, 3] m/s without impulses.
+        target: [N, 3] m/s.
+        friction: [N] coefficients.
+        impulse: [N, 3] first guess, and result.
+        sweeps: Most sweeps over all constraints.
+        tolerance: m/s of change at which to stop.
+
+    Returns:
+        Sweeps used.
+    """
+    n, _, k = rows.shape
+    moved = np.zeros(k)
+    inertia = np.empty((n, 3, 3))
+    for c in range(n):
+        for a in range(3):
+            for b in range(3):
+                total = 0.0
+                for i in range(k):
+                    total += rows[c, a, i] * responses[c, b, i]
+                inertia[c, a, b] = total
+            for i in range(k):
+                moved[i] += responses[c, a, i] * impulse[c, a]
+    u, old = np.empty(3), np.empty(3)
+    for sweep in range(sweeps):
+        worst = 0.0
+        for c in range(n):
+            last = 1 if kind[c] == STOP else 3
+            for a in range(last):
+                u[a] = velocity[c, a] - target[c, a]
+                for i in range(k):
+                    u[a] += rows[c, a, i] * moved[i]
+                old[a] = impulse[c, a]
+            if kind[c] == LEAD:
+                for a in range(3):
+                    weight = inertia[c, a, a]
+                    if weight <= 1e-300:
+                        continue
+                    step = -u[a] / weight
+                    impulse[c, a] += step
+                    for b in range(3):
+                        u[b] += inertia[c, b, a] * step
+            elif inertia[c, 0, 0] > 1e-300:
+                impulse[c, 0] = max(0.0, old[0] - u[0] / inertia[c, 0, 0])
+                if last == 3:
+                    step = impulse[c, 0] - old[0]
+                    for a in range(1, 3):
+                        u[a] += inertia[c, a, 0] * step
+                    # One number for both tangents keeps the projection on the cone round.
+                    weight = 0.5 * (inertia[c, 1, 1] + inertia[c, 2, 2]) + np.sqrt(
+                        0.25 * (inertia[c, 1, 1] - inertia[c, 2, 2]) ** 2 + inertia[c, 1, 2] ** 2
+                    )
+                    if weight > 1e-300:
+                        first = old[1] - u[1] / weight
+                        second = old[2] - u[2] / weight
+                        size = np.sqrt(first * first + second * second)
+                        most = friction[c] * impulse[c, 0]
+                        scale = most / size if size > most else 1.0
+                        impulse[c, 1], impulse[c, 2] = scale * first, scale * second
+            for a in range(last):
+                step = impulse[c, a] - old[a]
+                if step != 0.0:
+                    worst = max(worst, abs(step) * inertia[c, a, a])
+                    for i in range(k):
+                        moved[i] += responses[c, a, i] * step
+        if worst < tolerance:
+            return sweep + 1
+    return sweeps
+
+
+@numba.njit(cache=True, error_model="numpy")
+def frames_of(normals):
+    """[N, 3, 3] right-handed frames whose first rows are the normals."""
+    out = np.empty((len(normals), 3, 3))
+    for c in range(len(normals)):
+        x, y, z = normals[c, 0], normals[c, 1], normals[c, 2]
+        # Duff et al., "Building an Orthonormal Basis, Revisited" (2017).
+        sign = 1.0 if z >= 0 else -1.0
+        a = -1.0 / (sign + z)
+        b = x * y * a
+        out[c, 0, 0], out[c, 0, 1], out[c, 0, 2] = x, y, z
+        out[c, 1, 0], out[c, 1, 1], out[c, 1, 2] = 1.0 + sign * x * x * a, sign * b, -sign * x
+        out[c, 2, 0], out[c, 2, 1], out[c, 2, 2] = b, sign + y * y * a, -y
+    return out
