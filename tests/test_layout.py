@@ -13,10 +13,11 @@ MAY_IMPORT = {
     "geometry": set(),
     "export": {"geometry"},
     "bodies": {"geometry"},
-    "neurok": {"geometry", "bodies"},
+    "training": set(),
+    "neurok": {"geometry", "bodies", "training"},
     "motion": {"geometry", "bodies"},
     "render": {"geometry", "bodies"},
-    "world": {"geometry", "render"},
+    "world": {"geometry", "render", "training"},
     "data": {"geometry", "export", "bodies", "neurok", "motion", "render", "world"},
 }
 ABOVE_ALL = {"envs", "evaluate", "viewer", "cli"}

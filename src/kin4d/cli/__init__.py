@@ -20,6 +20,7 @@ VERBS = (
     "robot",
     "calibrate",
     "data",
+    "train",
     "export",
     "view",
     "bench",

@@ -1,0 +1,132 @@
+"""`kin4d train`: make weights, from data to a file that ships."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from kin4d.cli.output import say
+
+if TYPE_CHECKING:
+    from kin4d.data.pairs import Pairs
+
+_PROCESS_SEED = 7919  # apart enough that no two processes share a stream
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Train a NeuROK model; run the same command again to go on after a stop.
+
+    Under `accelerate launch` or `torchrun` the same command uses all processes.
+    """
+
+    out: Path
+    """Folder of the run: checkpoint, weights, logs."""
+    preset: Literal["tiny", "small", "base"] = "small"
+    """Size of the model and length of training."""
+    sources: tuple[str, ...] = ("articulated",)
+    """What to draw from: the names `kin4d data objects` knows."""
+    shares: tuple[float, ...] = ()
+    """How often each source is drawn; equal by default."""
+    steps: int | None = None
+    """Instead of the preset's; may be changed when going on."""
+    points: int = 256
+    """Per shape."""
+    batch: int = 32
+    """Shapes per step and process."""
+    rate: float | None = None
+    """Learning rate, instead of the preset's."""
+    seed: int = 0
+    """Of weights, data and chance."""
+    decoder: Literal["skinned", "point"] = "skinned"
+    """Form of the decoder."""
+    motion: Literal["dual_quaternion", "offset"] = "dual_quaternion"
+    """What the decoder emits."""
+    augment: bool = True
+    """Vary the shapes beyond what their source does."""
+    workers: int = 1
+    """Processes that make data ahead."""
+    threads: int = 1
+    """Of the processor, for the networks: two beside another busy program are slower than one."""
+    save_every: float = 180.0
+    """Seconds between checkpoints."""
+    json: bool = False
+    """Print JSON for machines."""
+
+    def run(self) -> None:
+        import torch
+
+        from kin4d.data.augmentation import Augmentation
+        from kin4d.data.named_sources import named_source
+        from kin4d.data.stream import PairStream
+        from kin4d.neurok.config import PRESETS
+        from kin4d.neurok.train import planned, train_neurok
+
+        torch.set_num_threads(self.threads)
+        sources = [named_source(name) for name in self.sources]
+        vary = Augmentation() if self.augment else Augmentation.none()
+
+        def stream(seed: int, split: str, workers: int) -> PairStream:
+            return PairStream(
+                sources,
+                weights=self.shares or None,
+                points=self.points,
+                batch=self.batch,
+                seed=seed,
+                split=split,
+                augmentation=vary,
+                workers=workers,
+            )
+
+        def feed(process: int, step: int) -> Iterator[Pairs]:
+            pairs = stream(self.seed + _PROCESS_SEED * process, "train", self.workers)
+            pairs.index = step
+            return iter(pairs)
+
+        held_out = stream(self.seed + 1, "dev", 0)
+        model = train_neurok(
+            feed,
+            self.out,
+            config=replace(PRESETS[self.preset], decoder=self.decoder, motion=self.motion),
+            plan=planned(
+                self.preset,
+                steps=self.steps,
+                rate=self.rate,
+                seed=self.seed,
+                save_every=self.save_every,
+            ),
+            dev=[held_out[i] for i in range(8)],
+            data={
+                "sources": [name.partition(":")[0] for name in self.sources],
+                "shares": list(self.shares),
+                "points": self.points,
+                "batch": self.batch,
+                "augment": self.augment,
+                "seed": self.seed,
+            },
+        )
+        size = sum(parameter.numel() for parameter in model.parameters())
+        file = self.out / "weights.safetensors"
+        say(
+            f"{size / 1e6:.1f} million parameters in {file}",
+            {"weights": str(file), "parameters": size},
+            as_json=self.json,
+        )
+
+
+def train(
+    what: Annotated[Literal["objects"], tyro.conf.Positional],
+    options: Annotated[Objects, tyro.conf.arg(name="")],
+) -> None:
+    """Train a model and write its weights.
+
+    Args:
+        what: Which model.
+        options: How.
+    """
+    del what
+    options.run()

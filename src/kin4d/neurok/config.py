@@ -1,0 +1,75 @@
+"""Config: everything that shapes a NeuROK model, saved as JSON beside its weights."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Literal, get_args
+
+from kin4d.errors import InputError
+
+DecoderForm = Literal["skinned", "point"]
+MotionForm = Literal["dual_quaternion", "offset"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeurokConfig:
+    """Sizes and forms of the networks.
+
+    Attributes:
+        width: Numbers per point and per token.
+        heads: Of attention.
+        tokens: T, the parts a shape can be divided into, besides the one that never moves.
+        octaves: Of the point embedding.
+        refinements: How often tokens look again at the points they claim.
+        decoder: "skinned": tokens move, points follow them by weights that depend on the mesh
+            alone. "point": every point attends to the moved tokens, as in the paper.
+        motion: "dual_quaternion": rigid motions. "offset": plain displacements, for comparison.
+    """
+
+    width: int = 128
+    heads: int = 4
+    tokens: int = 20
+    octaves: int = 6
+    refinements: int = 2
+    decoder: DecoderForm = "skinned"
+    motion: MotionForm = "dual_quaternion"
+
+    def __post_init__(self) -> None:
+        for name in ("width", "heads", "tokens", "octaves", "refinements"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise InputError(f"model config '{name}'", value=value, allowed="an integer >= 1")
+        if self.width % self.heads:
+            raise InputError("heads must divide width", value=(self.width, self.heads))
+        for name, allowed in (("decoder", DecoderForm), ("motion", MotionForm)):
+            if getattr(self, name) not in get_args(allowed):
+                raise InputError(
+                    f"model config '{name}'",
+                    value=getattr(self, name),
+                    allowed=", ".join(get_args(allowed)),
+                )
+
+    def to_dict(self) -> dict[str, int | str]:
+        """As JSON takes it."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict) -> NeurokConfig:
+        """Back from `to_dict`; an unknown key means a newer version wrote it."""
+        known = {field.name for field in fields(cls)}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise InputError(
+                "model config has keys this version does not know",
+                value=unknown,
+                allowed=", ".join(sorted(known)),
+                hint="upgrade kin4d",
+            )
+        return cls(**values)
+
+
+PRESETS = {
+    "tiny": NeurokConfig(width=64, tokens=12),
+    "small": NeurokConfig(),
+    "base": NeurokConfig(width=384, heads=8, tokens=32, refinements=3),
+}

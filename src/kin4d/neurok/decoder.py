@@ -1,0 +1,152 @@
+"""Decoders: a state of a shape to where its points go. Two forms behind one interface.
+
+Both are prepared once per shape (`rig`), and a rig then moves the points for any state. The state
+zero is the shape as it was given: it moves nothing, exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from kin4d.geometry.dual_quaternion import dq_from_parts, dq_normalize, dq_to_parts
+from kin4d.geometry.transforms import quaternion_rotate, rotvec_to_quaternion
+from kin4d.neurok.config import NeurokConfig
+from kin4d.neurok.encoders import TWIST, TWIST_SCALE, Claims, Encoding
+from kin4d.neurok.layers import Block, mlp
+
+
+class Rig(Protocol):
+    """B shapes ready to be moved."""
+
+    def move(self, z: Tensor) -> Tensor:
+        """Their points [B, N, 3] at states z [B, T, 6]."""
+        ...
+
+
+class TokenMotion(nn.Module):
+    """States of tokens -> what each does, as numbers [B, T, outputs] that are zero at state zero.
+
+    Mostly linear in the state, along directions the mesh decides: a hinge has one axis. The rest is
+    a correction that sees all tokens.
+    """
+
+    def __init__(self, config: NeurokConfig, outputs: int) -> None:
+        super().__init__()
+        self.outputs = outputs
+        self.directions = mlp(config.width, config.width, TWIST * outputs, zero=True)
+        self.enter = nn.Linear(TWIST, config.width)
+        self.block = Block(config.width, config.heads)
+        self.correct = mlp(config.width, config.width, outputs, zero=True)
+        # At first a state is the twist it was read from.
+        self.register_buffer("straight", torch.diag(torch.tensor(TWIST_SCALE)), persistent=False)
+
+    def forward(self, tokens: Tensor, z: Tensor) -> Tensor:
+        """[B, T, outputs] for tokens [B, T, W] at z [B, T, 6]."""
+        directions = self.directions(tokens).unflatten(-1, (TWIST, self.outputs))
+        if self.outputs == TWIST:
+            directions = directions + self.straight
+        along = (z[..., None, :] @ directions).squeeze(-2)
+        both = torch.cat([self.enter(z), self.enter(torch.zeros_like(z))])
+        bent, still = self.correct(self.block(tokens.repeat(2, 1, 1) + both)).chunk(2)
+        return along + bent - still
+
+
+class SkinnedDecoder(nn.Module):
+    """Tokens move rigidly; points blend the motions of the tokens that claim them."""
+
+    def __init__(self, config: NeurokConfig) -> None:
+        super().__init__()
+        self.rigid = config.motion == "dual_quaternion"
+        self.motion = TokenMotion(config, 6 if self.rigid else 12)
+
+    def rig(self, encoding: Encoding, points: Tensor, claims: Claims) -> SkinnedRig:
+        """Ready to move `points` [B, N, 3]."""
+        return SkinnedRig(self, encoding, points, claims.weights)
+
+    def motions(self, encoding: Encoding, z: Tensor) -> Tensor:
+        """What each token does at z [B, T, 6]: unit dual quaternions [B, T, 8], or affine
+        displacements [B, T, 12]."""
+        numbers = self.motion(encoding.tokens, z)
+        if not self.rigid:
+            return numbers
+        turn, shift = numbers[..., :3], numbers[..., 3:]
+        quaternion = rotvec_to_quaternion(turn)
+        back = encoding.pivots - quaternion_rotate(quaternion, encoding.pivots)
+        return dq_from_parts(quaternion, back + shift)
+
+    def follow(self, motions: Tensor, weights: Tensor, points: Tensor) -> Tensor:
+        """Points [B, N, 3] moved by token motions, blended by weights [B, N, 1 + T]."""
+        own = weights[..., 1:] @ motions
+        if not self.rigid:
+            stretch = own[..., 3:].unflatten(-1, (3, 3)) @ points[..., None]
+            return points + own[..., :3] + stretch.squeeze(-1)
+        still = F.pad(weights[..., :1], (0, 7))
+        real, shift = dq_to_parts(dq_normalize(own + still))
+        return quaternion_rotate(real, points) + shift
+
+
+@dataclass(frozen=True, eq=False)
+class SkinnedRig:
+    """Points [B, N, 3] that follow tokens by weights [B, N, 1 + T]."""
+
+    decoder: SkinnedDecoder
+    encoding: Encoding
+    points: Tensor
+    weights: Tensor
+
+    def move(self, z: Tensor) -> Tensor:
+        """Points [B, N, 3] at z [B, T, 6]."""
+        motions = self.decoder.motions(self.encoding, z)
+        return self.decoder.follow(motions, self.weights, self.points)
+
+
+class PointDecoder(nn.Module):
+    """Every point looks at the tokens in their states and says how it moves, as in the paper."""
+
+    def __init__(self, config: NeurokConfig) -> None:
+        super().__init__()
+        self.rigid = config.motion == "dual_quaternion"
+        self.enter = nn.Linear(TWIST, config.width)
+        self.block = Block(config.width, config.heads)
+        self.look = Block(config.width, config.heads)
+        self.out = mlp(config.width, config.width, 6 if self.rigid else 3)
+
+    def rig(self, encoding: Encoding, points: Tensor, claims: Claims) -> PointRig:
+        """Ready to move `points` [B, N, 3]."""
+        still = self.numbers(encoding.tokens, claims.features, encoding.mean.new_zeros(1))
+        return PointRig(self, encoding, points, claims.features, still)
+
+    def numbers(self, tokens: Tensor, features: Tensor, z: Tensor) -> Tensor:
+        """[B, N, 6 or 3] of points with features [B, N, W], before their value at rest is taken
+        off."""
+        state = self.block(tokens + self.enter(z.expand(*tokens.shape[:2], self.enter.in_features)))
+        return self.out(self.look(features, state))
+
+    def follow(self, numbers: Tensor, points: Tensor) -> Tensor:
+        """Points [B, N, 3], each moved by its own numbers: turned about itself and shifted."""
+        # A rigid motion of a single point about itself is its shift: the turn would go unseen. So
+        # points turn about the middle of the box, which all of them share.
+        if not self.rigid:
+            return points + numbers
+        return quaternion_rotate(rotvec_to_quaternion(numbers[..., :3]), points) + numbers[..., 3:]
+
+
+@dataclass(frozen=True, eq=False)
+class PointRig:
+    """Points [B, N, 3] with features [B, N, W]; `still` is what they say at rest."""
+
+    decoder: PointDecoder
+    encoding: Encoding
+    points: Tensor
+    features: Tensor
+    still: Tensor
+
+    def move(self, z: Tensor) -> Tensor:
+        """Points [B, N, 3] at z [B, T, 6]."""
+        numbers = self.decoder.numbers(self.encoding.tokens, self.features, z)
+        return self.decoder.follow(numbers - self.still, self.points)

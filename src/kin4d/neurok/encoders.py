@@ -1,0 +1,316 @@
+"""Encoders: a mesh to tokens and the points they claim; a deformation, or a target, to a state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from kin4d.geometry.transforms import matrix_to_rotvec
+from kin4d.neurok.config import NeurokConfig
+from kin4d.neurok.layers import Block, fourier, mlp, pool, spread
+
+TWIST = 6
+"""Numbers in a token's state: a rotation vector, and the shift of its pivot."""
+
+TWIST_SCALE = (1.0, 1.0, 1.0, 0.3, 0.3, 0.3)
+"""Radians and unit boxes that count as one, so that states are about as wide as the prior."""
+
+_LEAST_SHARE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """B samples of N surface points in the unit box of the shape.
+
+    Attributes:
+        points: [B, N, 3].
+        normals: [B, N, 3] unit.
+        component: [B, N] int64 connected component of each point, 0 to C - 1.
+    """
+
+    points: Tensor
+    normals: Tensor
+    component: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """All that depends on the mesh alone.
+
+    Attributes:
+        tokens: [B, T, W].
+        pivots: [B, T, 3] what tokens turn about.
+        mean: [B, T, 6] of the prior over states; its variance is one.
+        claimants: [B, T, W] the tokens as they claimed points.
+        shapes: [B, C, 7] centre, half extent and share of points of each component.
+        groups: [B, C, W] features of each component.
+        votes: [B, C, 1 + T] added to the claims on points of each component.
+    """
+
+    tokens: Tensor
+    pivots: Tensor
+    mean: Tensor
+    claimants: Tensor
+    shapes: Tensor
+    groups: Tensor
+    votes: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Claims:
+    """How N points of B shapes are shared between tokens.
+
+    Attributes:
+        weights: [B, N, 1 + T] >= 0, summing to one; column 0 is what never moves.
+        features: [B, N, W] of the points.
+    """
+
+    weights: Tensor
+    features: Tensor
+
+
+class Claim(nn.Module):
+    """Tokens claim points; then each is told about the points it got."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.nobody = nn.Parameter(torch.randn(1, width) * 0.5)
+        self.query = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, width))
+        self.learn = mlp(width + 10, 2 * width, width)
+        self.block = Block(width, heads)
+
+    def logits(self, tokens: Tensor, key: Tensor) -> Tensor:
+        """[B, N, 1 + T] of keys [B, N, W]; column 0 is nobody's."""
+        nobody = self.nobody.expand(len(tokens), -1, -1)
+        query = torch.cat([nobody, self.query(tokens)], 1)
+        return key @ query.mT * key.shape[-1] ** -0.5
+
+    def forward(self, tokens: Tensor, weights: Tensor, value: Tensor, points: Tensor) -> Tensor:
+        """Tokens that have seen what they claim of values [B, N, W] at points [B, N, 3]."""
+        weights = weights[..., 1:].mT
+        moments = _moments(points)
+        got = weights @ torch.cat([value, moments], -1)
+        mass = weights.sum(-1, keepdim=True)
+        got = torch.cat([got / (mass + 1e-3), mass / points.shape[1]], -1)
+        return self.block(tokens + self.learn(got))
+
+
+class PriorEncoder(nn.Module):
+    """Surface -> tokens, the points each claims, and the prior over states.
+
+    Learnable tokens look at the points once with plain attention, then look again, a few times, at
+    the points they claim: claims are a softmax over tokens, so that tokens compete for points.
+    The last claims are the skinning weights. Column 0 of them is nobody's: what never moves.
+    """
+
+    def __init__(self, config: NeurokConfig) -> None:
+        super().__init__()
+        width, heads = config.width, config.heads
+        self.octaves = config.octaves
+        self.embed = mlp(3 + 6 * config.octaves + 3 + 10, width, width)
+        self.group_in = mlp(width + 7, width, width)
+        self.group_blocks = nn.ModuleList(Block(width, heads) for _ in range(2))
+        self.group_out = mlp(width, width, width, zero=True)
+        self.group_vote = mlp(width, width, 1, zero=True)
+        nn.init.ones_(self.group_vote[-1].bias)
+        self.queries = nn.Parameter(torch.randn(config.tokens, width))
+        self.look = Block(width, heads)
+        self.key, self.value = nn.Linear(width, width), nn.Linear(width, width)
+        self.claims = nn.ModuleList(Claim(width, heads) for _ in range(config.refinements))
+        self.read = Block(width, heads, expand=1)
+        self.final_key = nn.Linear(width, width)
+        self.final = Claim(width, heads)
+        self.pivot = mlp(width, width, 3, zero=True)
+        self.mean = mlp(width, width, TWIST, zero=True)
+
+    def forward(self, surface: Surface) -> tuple[Encoding, Claims]:
+        """The encoding, and the claims on the points it was made from."""
+        points, component = surface.points, surface.component
+        shapes = component_shapes(points, component)
+        own = self._embed(surface, shapes)
+        count = shapes.shape[1]
+        groups = self.group_in(torch.cat([pool(own, component, count), shapes], -1))
+        for block in self.group_blocks:
+            groups = block(groups, mask=shapes[..., 6] > 0)
+        own = own + spread(self.group_out(groups), component)
+        tokens = self.look(self.queries.expand(len(own), -1, -1), own)
+        key, value = self.key(own), self.value(own)
+        for claim in self.claims:
+            tokens = claim(tokens, claim.logits(tokens, key).softmax(-1), value, points)
+        claimants = tokens
+        logits, features = self._claim(own, claimants)
+        votes = pool(logits, component, count) * self.group_vote(groups)
+        claims = Claims(sparse_softmax(logits + spread(votes, component)), features)
+        tokens = self.final(tokens, claims.weights, value, points)
+        weights = claims.weights[..., 1:]
+        middle = weights.mT @ points / (weights.sum(1)[..., None] + 1e-3)
+        encoding = Encoding(
+            tokens=tokens,
+            pivots=middle + self.pivot(tokens),
+            mean=self.mean(tokens),
+            claimants=claimants,
+            shapes=shapes,
+            groups=self.group_out(groups),
+            votes=votes,
+        )
+        return encoding, claims
+
+    def claim(self, encoding: Encoding, surface: Surface) -> Claims:
+        """Claims on further points of encoded shapes."""
+        own = self._embed(surface, encoding.shapes) + spread(encoding.groups, surface.component)
+        logits, features = self._claim(own, encoding.claimants)
+        votes = spread(encoding.votes, surface.component)
+        return Claims(sparse_softmax(logits + votes), features)
+
+    def _embed(self, surface: Surface, shapes: Tensor) -> Tensor:
+        shape = spread(shapes, surface.component)
+        relative = surface.points - shape[..., :3]
+        where = fourier(surface.points, self.octaves)
+        return self.embed(torch.cat([where, surface.normals, shape, relative], -1))
+
+    def _claim(self, own: Tensor, claimants: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.read(own, claimants)
+        return self.final.logits(claimants, self.final_key(features)), features
+
+
+class Posterior(nn.Module):
+    """A deformation of a shape -> the state that means it: mean and logarithm of variance.
+
+    Each token finds the rigid motion that fits its points best; networks only correct that.
+    """
+
+    def __init__(self, config: NeurokConfig) -> None:
+        super().__init__()
+        width, heads = config.width, config.heads
+        self.learn = mlp(width + TWIST + 14, 2 * width, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(2))
+        self.out = nn.Linear(width, 2 * TWIST)
+        nn.init.zeros_(self.out.weight)
+        nn.init.zeros_(self.out.bias)
+
+    def forward(
+        self, encoding: Encoding, weights: Tensor, points: Tensor, moved: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """[B, T, 6] each, for points [B, N, 3] of weights [B, N, 1 + T] that go to `moved`."""
+        twist, around = fit_twists(weights[..., 1:], points, moved, encoding.pivots)
+        tokens = self.learn(torch.cat([encoding.tokens, twist, around], -1))
+        for block in self.blocks:
+            tokens = block(tokens)
+        mean, log_variance = self.out(tokens).chunk(2, -1)
+        return twist + mean, log_variance - 4.0
+
+
+class TargetEncoder(nn.Module):
+    """An unordered point cloud of the shape in another state -> the state, as a first guess."""
+
+    def __init__(self, config: NeurokConfig) -> None:
+        super().__init__()
+        width, heads = config.width, config.heads
+        self.octaves = config.octaves
+        self.embed = mlp(3 + 6 * config.octaves + 1, width, width)
+        self.enter = nn.Linear(width, width)
+        self.looks = nn.ModuleList(Block(width, heads) for _ in range(2))
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(2))
+        self.out = mlp(width, width, TWIST, zero=True)
+
+    def forward(self, encoding: Encoding, points: Tensor, target: Tensor) -> Tensor:
+        """State [B, T, 6] of the shape with surface `points` [B, N, 3] at `target` [B, M, 3]."""
+        with torch.no_grad():
+            away = torch.cdist(target, points).amin(-1, keepdim=True)
+        seen = self.embed(torch.cat([fourier(target, self.octaves), 10 * away], -1))
+        tokens = self.enter(encoding.tokens)
+        for look, block in zip(self.looks, self.blocks, strict=True):
+            tokens = block(look(tokens, seen))
+        return encoding.mean + self.out(tokens)
+
+
+def sparse_softmax(logits: Tensor) -> Tensor:
+    """Softmax over the last dim in which small shares are nothing at all.
+
+    A point that is sure of its part then follows that part alone: still things stay exactly still,
+    and rigid parts rigid. Weights depend on the mesh only, so the kink does not reach mechanics.
+    """
+    cut = (logits.softmax(-1) - _LEAST_SHARE).relu()
+    return cut / cut.sum(-1, keepdim=True)
+
+
+def component_shapes(points: Tensor, component: Tensor) -> Tensor:
+    """[B, C, 7] centre and half extent of each component's box, and its share of the points."""
+    batch, count = len(points), int(component.max()) + 1
+    where = component[..., None].expand(-1, -1, 3)
+    low = points.new_full((batch, count, 3), torch.inf).scatter_reduce(1, where, points, "amin")
+    high = points.new_full((batch, count, 3), -torch.inf).scatter_reduce(1, where, points, "amax")
+    size = points.new_zeros(batch, count).scatter_add(1, component, torch.ones_like(points[..., 0]))
+    there = size[..., None] > 0
+    centre = torch.where(there, (low + high) / 2, 0.0)
+    half = torch.where(there, (high - low) / 2, 0.0)
+    return torch.cat([centre, half, size[..., None] / points.shape[1]], -1)
+
+
+def fit_twists(
+    weights: Tensor, points: Tensor, moved: Tensor, pivots: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The rigid motion of the points each token claims, as a state, and facts about the fit.
+
+    Args:
+        weights: [B, N, T].
+        points: [B, N, 3].
+        moved: [B, N, 3] where they go.
+        pivots: [B, T, 3].
+
+    Returns:
+        [B, T, 6] twists in units of `TWIST_SCALE`: rotation vector, then how the pivot moves; and
+        [B, T, 14]: share of points, place, spread, mean step, square root of what the fit leaves
+        over and the size of the steps along each axis.
+    """
+    size = weights.sum(1)[..., None]
+    share = weights.mT / (size + 1e-3)
+    step = moved - points
+    here, mean = share @ points, share @ step
+    products = torch.cat([_outer(points, points), _outer(points, step)], -1)
+    square, cross = (share @ products).unflatten(-1, (2, 3, 3)).unbind(-3)
+    square, cross = square - _outer3(here, here), cross - _outer3(here, mean)
+    # Twists are read off, not learned through: gradients of a singular value decomposition are
+    # wild, and the weights learn from the decoder.
+    with torch.no_grad():
+        eye = torch.eye(3, dtype=points.dtype, device=points.device)
+        u, _, vh = torch.linalg.svd(square + cross + 1e-4 * eye)
+        flip = torch.ones_like(here)
+        flip[..., 2] = torch.linalg.det(u @ vh).sign()
+        rotation = vh.mT @ (flip[..., None] * u.mT)
+        turn = matrix_to_rotvec(rotation)
+        energy = share @ step.square() - mean.square()
+        bend = cross.mT - (rotation - eye) @ square
+        left = bend.square().sum(-1) / (square.diagonal(dim1=-2, dim2=-1).sum(-1)[..., None] + 1e-4)
+        around = torch.cat(
+            [
+                size / points.shape[1],
+                here,
+                square.diagonal(dim1=-2, dim2=-1).clamp(min=0).sqrt(),
+                mean,
+                left.sum(-1, keepdim=True).clamp(min=0).sqrt(),
+                energy.clamp(min=0).sqrt(),
+            ],
+            -1,
+        )
+        here, mean = here.detach(), mean.detach()
+    arm = pivots - here
+    shift = mean + (rotation @ arm[..., None]).squeeze(-1) - arm
+    scale = pivots.new_tensor(TWIST_SCALE)
+    return torch.cat([turn, shift], -1) / scale, around
+
+
+def _outer(a: Tensor, b: Tensor) -> Tensor:
+    return (a[..., :, None] * b[..., None, :]).flatten(-2)
+
+
+def _outer3(a: Tensor, b: Tensor) -> Tensor:
+    return a[..., :, None] * b[..., None, :]
+
+
+def _moments(points: Tensor) -> Tensor:
+    """[..., 9]: the points and the six products of their coordinates."""
+    x, y, z = points.unbind(-1)
+    return torch.cat([points, torch.stack([x * x, y * y, z * z, x * y, x * z, y * z], -1)], -1)

@@ -1,0 +1,125 @@
+"""What the model is trained to make small, and how it is judged while it trains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from kin4d.neurok.encoders import Surface
+from kin4d.neurok.model import Neurok, Outcome
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """B shapes in two states.
+
+    Attributes:
+        surface: The first state.
+        moved: [B, N, 3] the same points in the second.
+        part: [B, N] int64 rigid part of each point, 0 for the one that never moves, -1 where
+            there are none.
+    """
+
+    surface: Surface
+    moved: Tensor
+    part: Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossWeights:
+    """Weights of the terms; lengths are in unit boxes.
+
+    Attributes:
+        divergence: Of KL(posterior || prior) per shape, against the mean squared error per point
+            (lambda of the paper).
+        robust: Of the mean distance, which keeps small parts and still ones from being neglected.
+        affinity: Of telling the parts apart, where they are known.
+        guess: Of the squared error of states guessed from targets.
+        rise: Share of training over which divergence and robust rise to full weight.
+        seen: Points of the target, and of each shape for affinity: a sample is as good as all.
+    """
+
+    divergence: float = 1e-4
+    robust: float = 0.05
+    affinity: float = 0.1
+    guess: float = 0.5
+    rise: float = 0.1
+    seen: int = 128
+
+
+def training_loss(
+    model: torch.nn.Module, batch: Batch, done: float, *, weights: LossWeights
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The loss and its terms, when a share `done` of training is behind."""
+    some = torch.randperm(batch.moved.shape[1], device=batch.moved.device)[: weights.seen]
+    outcome: Outcome = model(batch.surface, batch.moved, batch.moved[:, some])
+    rise = min(1.0, done / weights.rise)
+    squared = (outcome.moved - batch.moved).square().sum(-1)
+    distance = ((squared + 1e-4).sqrt() - 1e-2).mean()
+    variance, prior = outcome.log_variance.exp(), outcome.shape.encoding.mean
+    divergence = variance + (outcome.mean - prior).square() - 1 - outcome.log_variance
+    divergence = 0.5 * divergence.sum((1, 2)).mean()
+    apart = affinity_loss(outcome.shape.claims.weights[:, some], batch.part[:, some])
+    guessed = (outcome.guessed - batch.moved).square().sum(-1).mean()
+    total = (
+        squared.mean()
+        + rise * weights.robust * distance
+        + rise * weights.divergence * divergence
+        + weights.affinity * apart
+        + weights.guess * guessed
+    )
+    terms = {
+        "squared": squared.mean(),
+        "distance": distance,
+        "divergence": divergence,
+        "affinity": apart,
+        "guessed": guessed,
+    }
+    return total, terms
+
+
+def affinity_loss(weights: Tensor, part: Tensor) -> Tensor:
+    """How badly weights [B, N, 1 + T] tell parts [B, N] apart, whichever token takes which part.
+
+    w_i . w_j is the chance that points i and j follow the same token; it should be one within a
+    part and zero between parts. Part 0 is the one that never moves, and should follow nobody.
+    Shapes without known parts do not count.
+    """
+    known = (part >= 0).all(1)
+    if not known.any():
+        return weights.sum() * 0.0
+    weights, part = weights[known], part[known]
+    same = part[:, :, None] == part[:, None, :]
+    chance = (weights @ weights.mT).clamp(1e-3, 1 - 1e-3)
+    within = torch.where(same, -chance.log(), 0.0).sum((1, 2)) / same.sum((1, 2))
+    between = torch.where(same, 0.0, -(1 - chance).log()).sum((1, 2))
+    nobody = weights[..., 0].clamp(1e-3, 1 - 1e-3)
+    base = torch.where(part == 0, -nobody.log(), -(1 - nobody).log()).mean(1)
+    return (within + between / (~same).sum((1, 2)).clamp(min=1) + base).mean()
+
+
+def judge(model: Neurok, batches: list[Batch]) -> dict[str, float]:
+    """How well held-out motions are told back, against not moving at all (which scores 1).
+
+    `ratio` is by the posterior, `guess` from unordered targets; `still` is how far still points are
+    moved, as a share of the shape's size.
+    """
+    told, guessed, true, still = [], [], [], []
+    for batch in batches:
+        shape = model.encode(batch.surface)
+        order = torch.arange(batch.moved.shape[1] - 1, -1, -1)
+        error = (shape.rig.move(model.read(shape, batch.moved)[0]) - batch.moved).norm(dim=-1)
+        guess = shape.rig.move(model.guess(shape, batch.moved[:, order])) - batch.moved
+        far = (batch.moved - batch.surface.points).norm(dim=-1)
+        told.append(error.mean())
+        guessed.append(guess.norm(dim=-1).mean())
+        true.append(far.mean())
+        still.append(error[far < 1e-5])
+    motion = torch.stack(true).mean()
+    return {
+        "ratio": float(torch.stack(told).mean() / motion),
+        "guess": float(torch.stack(guessed).mean() / motion),
+        "still": float(torch.cat(still).mean()) if any(len(s) for s in still) else 0.0,
+    }

@@ -1,0 +1,107 @@
+"""NeuROK: a conditional variational autoencoder of how shapes move.
+
+A shape (points, normals, components) gives tokens, the points they claim, and a prior N(mean, 1)
+over states z [T, 6]. A deformation of the shape gives a posterior over z; an unordered target gives
+a guess. The decoder moves the points for any z, and z = 0 moves nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from kin4d.neurok.config import NeurokConfig
+from kin4d.neurok.decoder import PointDecoder, Rig, SkinnedDecoder
+from kin4d.neurok.encoders import (
+    Claims,
+    Encoding,
+    Posterior,
+    PriorEncoder,
+    Surface,
+    TargetEncoder,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """B shapes, encoded and ready to be moved.
+
+    Attributes:
+        surface: The points they were encoded from.
+        encoding: What depends on the mesh alone.
+        claims: On those points.
+        rig: Moves those points.
+    """
+
+    surface: Surface
+    encoding: Encoding
+    claims: Claims
+    rig: Rig
+
+
+class Neurok(nn.Module):
+    """The three networks of the paper, and one that reads targets."""
+
+    def __init__(self, config: NeurokConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.prior = PriorEncoder(config)
+        self.posterior = Posterior(config)
+        self.target = TargetEncoder(config)
+        skinned = config.decoder == "skinned"
+        self.decoder = SkinnedDecoder(config) if skinned else PointDecoder(config)
+
+    def encode(self, surface: Surface) -> Shape:
+        """Everything that depends on the mesh alone."""
+        encoding, claims = self.prior(surface)
+        return Shape(surface, encoding, claims, self.decoder.rig(encoding, surface.points, claims))
+
+    def drive(self, shape: Shape, surface: Surface) -> Rig:
+        """A rig of other points of the same shapes, such as their vertices."""
+        claims = self.prior.claim(shape.encoding, surface)
+        return self.decoder.rig(shape.encoding, surface.points, claims)
+
+    def read(self, shape: Shape, moved: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and logarithm of variance [B, T, 6] of the state in which the shape's points
+        [B, N, 3] are at `moved`."""
+        weights, points = shape.claims.weights, shape.surface.points
+        return self.posterior(shape.encoding, weights, points, moved)
+
+    def guess(self, shape: Shape, target: Tensor) -> Tensor:
+        """State [B, T, 6] of the shape if it looks like the unordered points target [B, M, 3]."""
+        return self.target(shape.encoding, shape.surface.points, target)
+
+    def forward(self, surface: Surface, moved: Tensor, target: Tensor) -> Outcome:
+        """All that training looks at, for points that go to `moved` [B, N, 3]; `target` [B, M, 3]
+        is an unordered sample of the same state."""
+        shape = self.encode(surface)
+        mean, log_variance = self.read(shape, moved)
+        z = mean + torch.randn_like(mean) * (0.5 * log_variance).exp()
+        return Outcome(
+            shape=shape,
+            mean=mean,
+            log_variance=log_variance,
+            moved=shape.rig.move(z),
+            guessed=shape.rig.move(self.guess(shape, target)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One pass of training.
+
+    Attributes:
+        shape: The encoded shapes.
+        mean: [B, T, 6] of the posterior.
+        log_variance: [B, T, 6] of the posterior.
+        moved: [B, N, 3] points at a state drawn from the posterior.
+        guessed: [B, N, 3] points at the state guessed from the target.
+    """
+
+    shape: Shape
+    mean: Tensor
+    log_variance: Tensor
+    moved: Tensor
+    guessed: Tensor

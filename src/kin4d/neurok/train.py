@@ -1,0 +1,105 @@
+"""Training NeuROK: presets, batches as tensors, and the weights that come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from kin4d.errors import InputError
+from kin4d.neurok.config import PRESETS, NeurokConfig
+from kin4d.neurok.encoders import Surface
+from kin4d.neurok.loss import Batch, LossWeights, judge, training_loss
+from kin4d.neurok.model import Neurok
+from kin4d.training import Plan, train
+
+VERSION = 1
+"""Of the weights' layout; weights of another version are refused."""
+
+PLANS = {
+    "tiny": Plan(steps=2_000),
+    "small": Plan(steps=20_000),
+    "base": Plan(steps=300_000, rate=3e-4, warm=1000, precision="bf16"),
+}
+
+
+class PairArrays(Protocol):
+    """What a training sample must have; see `kin4d.data.pairs.Pairs`."""
+
+    points0: np.ndarray
+    normals0: np.ndarray
+    points1: np.ndarray
+    component: np.ndarray
+    part: np.ndarray
+
+
+def batch_of(pairs: PairArrays) -> Batch:
+    """Pairs as tensors."""
+    surface = Surface(
+        torch.from_numpy(pairs.points0),
+        torch.from_numpy(pairs.normals0),
+        torch.from_numpy(pairs.component).long(),
+    )
+    return Batch(surface, torch.from_numpy(pairs.points1), torch.from_numpy(pairs.part).long())
+
+
+def train_neurok(
+    feed: Callable[[int, int], Iterator[PairArrays]],
+    out: str | Path,
+    *,
+    preset: str = "small",
+    config: NeurokConfig | None = None,
+    plan: Plan | None = None,
+    weights: LossWeights | None = None,
+    dev: Iterable[PairArrays] = (),
+    data: dict | None = None,
+) -> Neurok:
+    """Train a model, going on from the checkpoint in `out` if there is one.
+
+    Args:
+        feed: Number of a process and of a step, to its pairs from that step on.
+        out: Folder of the run.
+        preset: "tiny", "small" or "base".
+        config: Instead of the preset's.
+        plan: Instead of the preset's.
+        weights: Of the loss.
+        dev: Held-out pairs that checkpoints are judged by.
+        data: What `feed` was made of, kept with the weights.
+    """
+    if preset not in PRESETS:
+        raise InputError("there is no such preset", value=preset, allowed=", ".join(PRESETS))
+    config, plan = config or PRESETS[preset], plan or PLANS[preset]
+    weights = weights or LossWeights()
+    torch.manual_seed(plan.seed)
+    model = Neurok(config)
+    held_out = [batch_of(pairs) for pairs in dev]
+    averaged = train(
+        model,
+        lambda rank, step: map(batch_of, feed(rank, step)),
+        partial(training_loss, weights=weights),
+        plan,
+        out,
+        about={
+            "model": "neurok",
+            "version": VERSION,
+            "config": config.to_dict(),
+            "loss": asdict(weights),
+            "data": data or {},
+        },
+        validate=partial(judge, batches=held_out) if held_out else None,
+    )
+    model.load_state_dict(averaged)
+    return model.eval()
+
+
+def planned(preset: str, **changes: float | int | str | None) -> Plan:
+    """The plan of a preset, with what is not None changed."""
+    if preset not in PLANS:
+        raise InputError("there is no such preset", value=preset, allowed=", ".join(PLANS))
+    given = {name: value for name, value in changes.items() if value is not None}
+    return replace(PLANS[preset], **given)
