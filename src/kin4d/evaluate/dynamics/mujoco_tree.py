@@ -19,7 +19,9 @@ from kin4d.errors import InputError
 from kin4d.extras import require
 
 STEP = 5e-4  # s
-_STOP = 2e-3  # s: how fast a joint comes to rest at its limit; MuJoCo asks for two steps or more
+# Stiffness (1/s²) and damping (1/s) of a stop: so much of the latter that nothing bounces.
+_STOP = "-1e5 -2e3"
+_FOLLOW = "0.002 1"
 _ROUNDING = (
     1e-10  # of the largest moment, added to all: flat links lie on the bound of what is legal
 )
@@ -180,7 +182,7 @@ def _xml(body: TreeBody, gravity: Sequence[float], *, free: bool, limited: bool)
                 stops = f'limited="true" range="{_text((low, high))}"'
             inside = (
                 f'<joint name="{joint.name}" type="{kind}" axis="{_text(joint.axis)}" {stops} '
-                f'solreflimit="{_STOP} 1" solimplimit="0.99 0.999 0.001"/>'
+                f'solreflimit="{_STOP}" solimplimit="0.9999 0.9999 0.001"/>'
             )
         inside += _inertial(links[name].inertial) + "".join(map(element, children.get(name, ())))
         return (
@@ -222,7 +224,7 @@ def _follow(joint) -> str:
     offset = joint.mimic.coefficients[0] - slope * (low + high) / 2
     return (
         f'<joint joint1="{joint.name}" joint2="{joint.mimic.leader}" '
-        f'polycoef="{_text((offset, slope, 0, 0, 0))}" solref="{_STOP} 1" '
+        f'polycoef="{_text((offset, slope, 0, 0, 0))}" solref="{_FOLLOW}" '
         'solimp="0.9999 0.9999 0.001"/>'
     )
 
