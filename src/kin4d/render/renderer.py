@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,13 +41,14 @@ class Renderer:
     Args:
         surface: What is drawn.
         camera: The view.
-        background: See `Backdrop.paint`.
+        background: See `Backdrop.paint`; or a function that paints a backdrop for a camera.
         floor: A floor with soft shadows, or None.
         up: World direction of the sky.
         near: Depth (m) below which nothing is drawn.
         cull: Leave out faces seen from behind; see `rasterize`.
         antialias: Colour is averaged over this many samples along each side of a pixel.
             Geometry is always that of the pixel's centre.
+        lights: Where light comes from; `Lights.studio` if None.
     """
 
     def __init__(
@@ -54,19 +56,20 @@ class Renderer:
         surface: Surface,
         camera: Camera,
         *,
-        background: Background = "studio",
+        background: Background | Callable[[Camera], Backdrop] = "studio",
         floor: Floor | None = None,
         up: np.ndarray | tuple[float, float, float] = (0.0, 0.0, 1.0),
         near: float = NEAR,
         cull: bool = False,
         antialias: int = 1,
+        lights: Lights | None = None,
     ) -> None:
         if not (np.isfinite(near) and near > 0):
             raise InputError("near plane is not in front of the camera", value=near, allowed="> 0")
         if antialias < 1:
             raise InputError("antialias must be at least 1", value=antialias)
         self.surface, self.camera, self.near, self.cull = surface, camera, near, cull
-        self._floor, self._lights = floor, Lights.studio(camera, up=up)
+        self._floor, self._lights = floor, lights or Lights.studio(camera, up=up)
         self._finer = None
         if antialias > 1:
             if isinstance(background, np.ndarray) and background.ndim == 3:
@@ -80,9 +83,13 @@ class Renderer:
                 up=up,
                 near=near,
                 cull=cull,
+                lights=lights,
             )
             return
-        self._backdrop = Backdrop.paint(camera, background, floor)
+        painted = callable(background)
+        self._backdrop = (
+            background(camera) if painted else Backdrop.paint(camera, background, floor)
+        )
         self._plain = to_srgb(self._backdrop.picture)
 
     def draw(

@@ -1,0 +1,213 @@
+"""Tasks with loose things: reach, push, lift, pick and place, stack, knock over."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kin4d.data.articulated.outlines import rounded_rectangle
+from kin4d.data.articulated.parts import Shapes
+from kin4d.data.tasks.bench import Bench
+from kin4d.data.tasks.catalog.layout import CARRY, clutter, grasp_turn, pick, spots
+from kin4d.data.tasks.path import Path, looking
+from kin4d.data.tasks.props import SQUAT, Geom, any_prop, block, bottle, mesh_of, paint
+from kin4d.data.tasks.scene import Script, State
+
+_SHAPES = Shapes(sides=16)
+
+
+def reach(bench: Bench, path: Path) -> Script:
+    """Bring the open hand around a ball on a stick."""
+    rng = bench.rng
+    places = spots(rng, 3)
+    height, radius = rng.uniform(0.06, 0.16), rng.uniform(0.018, 0.024)
+    name, color = paint(rng)
+    parts = [
+        _SHAPES.cylinder(0.03, 0, 0.008, (70, 72, 78)),
+        _SHAPES.cylinder(0.005, 0, height, (150, 152, 158)),
+        _SHAPES.sphere(radius, color).moved(z=height),
+    ]
+    geoms = (Geom("cylinder", (0.005, height / 2), (0, 0, height / 2)),)
+    bench.add_fixed("target", mesh_of(parts, "target"), geoms, [*places[0], 0])
+    others = clutter(bench, places[1:], besides=[name])
+    goal = np.array([*places[0], height])
+    yaw = rng.uniform(-0.7, 0.7)
+    path.go(looking(goal + [0, 0, 0.09], yaw=yaw), speed=0.4)
+    path.go(looking(goal + [0, 0, 0.004], yaw=yaw), speed=0.25).wait(0.3)
+    return Script(
+        instruction=f"reach for the {name} ball",
+        path=path,
+        success=lambda s: float(np.linalg.norm(s.grasp - goal)) < 0.022,
+        objects=("ball", *others),
+    )
+
+
+def push(bench: Bench, path: Path) -> Script:
+    """Push a thing onto a round mark."""
+    rng, arm = bench.rng, bench.arm
+    prop = any_prop(rng, SQUAT, besides=())
+    while True:
+        at, goal = spots(rng, 2, gap=0.11, x=0.1, y=0.16)
+        way = goal - at
+        length, heading = float(np.linalg.norm(way)), float(np.arctan2(way[1], way[0]))
+        if length < 0.19 and abs(heading) < 1.9:
+            break
+    # The hand looks along the push, or against it: its two sides are alike.
+    hand = (heading + np.pi / 2) % np.pi - np.pi / 2
+    turned = heading if prop.round else heading + rng.uniform(-0.15, 0.15)
+    bench.add_prop("object", prop, at, yaw=turned)
+    name, color = paint(rng, besides=(prop.color,))
+    mark = [_SHAPES.cylinder(0.045, 0, 0.0025, color), _SHAPES.cylinder(0.03, 0, 0.003, (235, 235, 230))]
+    bench.add_fixed("mark", mesh_of(mark, "mark"), (), [*goal, 0])
+    along = way / length
+    touching = 0.5 * prop.grip + 0.011
+    height = max(arm.tip + 0.007, min(prop.half, 0.03))
+    behind, end = at - along * (touching + 0.03), goal - along * (touching - 0.002)
+    path.grip(0.3, seconds=0.1)
+    path.go(looking(np.array([*behind, max(CARRY - 0.03, 2 * prop.half + 0.05)]), yaw=hand), speed=0.45)
+    path.go(looking(np.array([*behind, height]), yaw=hand), speed=0.3)
+    path.go(looking(np.array([*end, height]), yaw=hand), speed=0.16).wait(0.1)
+    path.shift(*(-0.03 * along), 0.05, speed=0.3)
+
+    def done(state: State) -> bool:
+        return float(np.linalg.norm(state.position("object")[:2] - goal)) < 0.035
+
+    return Script(
+        instruction=f"push {prop.phrase} onto the {name} mark",
+        path=path,
+        success=done,
+        objects=(prop.kind,),
+    )
+
+
+def lift(bench: Bench, path: Path) -> Script:
+    """Pick a thing up."""
+    rng = bench.rng
+    prop = any_prop(rng)
+    places = spots(rng, 3, gap=0.12)
+    turned, hand = grasp_turn(rng, prop)
+    start = bench.add_prop("object", prop, places[0], yaw=turned)
+    others = clutter(bench, places[1:], besides=[prop.color])
+    pick(path, bench.arm, prop, start, hand, lift=rng.uniform(0.1, 0.14))
+    path.wait(0.2)
+    return Script(
+        instruction=f"lift {prop.phrase}",
+        path=path,
+        success=lambda s: bool(s.position("object")[2] > start[2] + 0.06),
+        objects=(prop.kind, *others),
+    )
+
+
+def pick_and_place(bench: Bench, path: Path) -> Script:
+    """Put a thing into a tray or onto a plate."""
+    rng = bench.rng
+    prop = any_prop(rng)
+    at, goal = spots(rng, 2, gap=0.17, x=0.09, y=0.17)
+    turned, hand = grasp_turn(rng, prop)
+    start = bench.add_prop("object", prop, at, yaw=turned)
+    name, color = paint(rng, besides=(prop.color,))
+    inner = rng.uniform(0.055, 0.07)
+    kind = str(rng.choice(["tray", "plate"]))
+    if kind == "tray":
+        wall = rng.uniform(0.02, 0.035)
+        outline = rounded_rectangle(2 * inner + 0.012, 2 * inner + 0.012, 0.012, 16)
+        mesh = mesh_of([_SHAPES.tub(outline, 0, wall, 0.006, color)], kind)
+        geoms = [Geom("box", (inner, inner, 0.003), (0, 0, 0.003))]
+        for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+            size = (0.003, inner, wall / 2) if x else (inner, 0.003, wall / 2)
+            geoms.append(Geom("box", size, (x * inner, y * inner, wall / 2)))
+    else:
+        plate = [(0, 0), (0.7 * inner, 0), (inner, 0.012), (0.95 * inner, 0.014)]
+        mesh = mesh_of([_SHAPES.lathe([*plate, (0.68 * inner, 0.006), (0, 0.006)], color)], kind)
+        geoms = [Geom("cylinder", (0.7 * inner, 0.003), (0, 0, 0.003))]
+    bench.add_fixed("goal", mesh, geoms, [*goal, 0], yaw=rng.uniform(-0.5, 0.5) if kind == "plate" else 0.0)
+    lifted = 0.09
+    height = pick(path, bench.arm, prop, start, hand, lift=lifted)
+    path.go(looking(np.array([*goal, height + lifted]), yaw=hand), speed=0.4)
+    path.go(looking(np.array([*goal, height + 0.012]), yaw=hand), speed=0.25)
+    path.grip(1.0, seconds=0.3)
+    path.shift(0, 0, 0.1, speed=0.4)
+
+    def done(state: State) -> bool:
+        where = state.position("object")
+        near = float(np.linalg.norm(where[:2] - goal)) < inner
+        return near and 0.004 < where[2] < prop.half + 0.03 and state.opening > 0.6
+
+    where = "into" if kind == "tray" else "onto"
+    return Script(
+        instruction=f"put {prop.phrase} {where} the {name} {kind}",
+        path=path,
+        success=done,
+        objects=(prop.kind, kind),
+    )
+
+
+def stack(bench: Bench, path: Path) -> Script:
+    """Put one cube on another."""
+    rng = bench.rng
+    upper = block(rng, cube=True, size=rng.uniform(0.042, 0.05))
+    lower = block(rng, cube=True, size=rng.uniform(0.05, 0.06), besides=(upper.color,))
+    at, goal, *rest = spots(rng, 3, gap=0.13, x=0.09, y=0.15)
+    turned, hand = grasp_turn(rng, upper)
+    start = bench.add_prop("object", upper, at, yaw=turned)
+    bench.add_prop("base", lower, goal, yaw=rng.uniform(-np.pi, np.pi))
+    others = clutter(bench, np.array(rest), besides=[upper.color, lower.color], most=1)
+    top = 2 * lower.half
+    height = pick(path, bench.arm, upper, start, hand, lift=top + 0.05)
+    path.go(looking(np.array([*goal, height + top + 0.05]), yaw=hand), speed=0.35)
+    path.go(looking(np.array([*goal, height + top + 0.002]), yaw=hand), speed=0.2)
+    path.grip(1.0, seconds=0.3)
+    path.shift(0, 0, 0.09, speed=0.4)
+
+    def done(state: State) -> bool:
+        above = state.position("object") - state.position("base")
+        level = abs(above[2] - upper.half - lower.half) < 0.01
+        return level and float(np.linalg.norm(above[:2])) < 0.035 and state.opening > 0.6
+
+    return Script(
+        instruction=f"stack {upper.phrase} on {lower.phrase}",
+        path=path,
+        success=done,
+        objects=("cube", "cube", *others),
+    )
+
+
+def knock_over(bench: Bench, path: Path) -> Script:
+    """Tip a bottle or a tower over."""
+    rng = bench.rng
+    prop = bottle(rng) if rng.random() < 0.6 else _tower(rng)
+    places = spots(rng, 2, gap=0.16, x=0.07, y=0.14)
+    at = places[0]
+    bench.add_prop("object", prop, at, yaw=rng.uniform(-np.pi, np.pi))
+    others = clutter(bench, places[1:], besides=[prop.color], most=1)
+    heading = rng.uniform(-2.2, 2.2)
+    along = np.array([np.cos(heading), np.sin(heading)])
+    hand = (heading + np.pi / 2) % np.pi - np.pi / 2
+    height = 2 * prop.half * rng.uniform(0.72, 0.85)
+    behind, end = at - along * (0.5 * prop.grip + 0.045), at + along * rng.uniform(0.04, 0.07)
+    path.grip(0.0, seconds=0.1)
+    path.go(looking(np.array([*behind, 2 * prop.half + 0.05]), yaw=hand), speed=0.4)
+    path.go(looking(np.array([*behind, height]), yaw=hand), speed=0.3)
+    path.go(looking(np.array([*end, height]), yaw=hand), speed=0.28).wait(0.5)
+    return Script(
+        instruction=f"knock over {prop.phrase}",
+        path=path,
+        success=lambda s: bool(abs(s.pose("object")[2, 2]) < 0.5),
+        objects=(prop.kind, *others),
+        focus=(0.0, 0.0, 0.07),
+    )
+
+
+def _tower(rng: np.random.Generator):
+    """A tall, narrow box."""
+    from dataclasses import replace
+
+    made = block(rng, cube=True, size=rng.uniform(0.042, 0.05))
+    tall, x = rng.uniform(0.12, 0.15), made.grip / 2
+    scale = np.diag([1, 1, tall / made.grip, 1])
+    return replace(
+        made,
+        kind="tower",
+        mesh=made.mesh.transformed(scale),
+        geoms=(Geom("box", (x, x, tall / 2)),),
+        half=tall / 2,
+    )

@@ -1,0 +1,111 @@
+"""Simulation: actions carried out in a scene, by servos that follow inverse kinematics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kin4d.data.tasks.bench import TIMESTEP
+from kin4d.data.tasks.path import RATE
+from kin4d.data.tasks.scene import Scene
+from kin4d.motion.actions import Actions, integrate
+from kin4d.motion.conventions import values_to_poses
+from kin4d.motion.ik import follow
+
+SUBSTEPS = 4
+"""Servo targets between two actions; they lead there in a straight line."""
+_TOLERANCE = (1e-4, 1e-3)
+_MAX_STEP = 0.25
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rollout:
+    """What happened, sampled at the frames of a video.
+
+    Attributes:
+        q: [T, k] measured coordinates of the arm.
+        poses: [T, B, 4, 4] world poses of MuJoCo's bodies.
+        actions: All that was commanded, at their own rate.
+        seconds: How long it took.
+        success: Whether the task was done at the end.
+    """
+
+    q: np.ndarray
+    poses: np.ndarray
+    actions: Actions
+    seconds: float
+    success: bool
+
+
+def joint_targets(scene: Scene, actions: Actions) -> np.ndarray:
+    """[T, k] coordinates that carry out pose deltas from the scene's start."""
+    arm = scene.arm
+    deltas = values_to_poses(actions.values, actions.rotation)
+    poses = integrate(deltas, arm.grasp_pose(scene.start), frame=actions.frame)
+    found = follow(
+        arm.body,
+        poses,
+        q_start=scene.start,
+        posture=arm.posture,
+        tolerance=_TOLERANCE,
+        max_step=_MAX_STEP,
+    )
+    q = found.q.numpy().copy()
+    assert actions.gripper is not None
+    q[:, arm.grip] = arm.closed + actions.gripper * (arm.opened - arm.closed)
+    return q
+
+
+def simulate(scene: Scene, actions: Actions, *, frames: int = 49) -> Rollout:
+    """Carry out `actions` and record `frames` moments spread evenly from first to last.
+
+    Args:
+        scene: Where.
+        actions: Pose deltas at `RATE`.
+        frames: How many moments.
+    """
+    import mujoco
+
+    model, data = scene.model, scene.reset()
+    targets = joint_targets(scene, actions)
+    controls = scene.controls(np.concatenate([scene.start[None], targets]))
+    steps = round(1 / (RATE * TIMESTEP * SUBSTEPS))
+    share = np.linspace(0, 1, SUBSTEPS + 1)[1:, None]
+    total = len(actions) * SUBSTEPS
+    wanted = np.round(np.linspace(0, total, frames)).astype(int)
+    states = np.empty((frames, model.nq))
+    bodies = np.tile(np.eye(4), (frames, model.nbody, 1, 1))
+    frame = _record(data, wanted, 0, 0, states, bodies)
+    for t in range(len(actions)):
+        ramp = controls[t] + share * (controls[t + 1] - controls[t])
+        for i in range(SUBSTEPS):
+            data.ctrl[:] = ramp[i]
+            mujoco.mj_step(model, data, nstep=steps)
+            if frame < frames and wanted[frame] == t * SUBSTEPS + i + 1:
+                mujoco.mj_kinematics(model, data)
+                frame = _record(data, wanted, t * SUBSTEPS + i + 1, frame, states, bodies)
+    mujoco.mj_forward(model, data)
+    return Rollout(
+        q=states[:, _columns(scene)],
+        poses=bodies,
+        actions=actions,
+        seconds=len(actions) / RATE,
+        success=scene.success(data),
+    )
+
+
+def _record(data, wanted, now: int, frame: int, states: np.ndarray, bodies: np.ndarray) -> int:
+    """Write the state into all frames that fall on this moment; returns the next frame."""
+    while frame < len(wanted) and wanted[frame] == now:
+        states[frame] = data.qpos
+        bodies[frame, :, :3, :3] = data.xmat.reshape(-1, 3, 3)
+        bodies[frame, :, :3, 3] = data.xpos
+        frame += 1
+    return frame
+
+
+def _columns(scene: Scene) -> list[int]:
+    """Where the arm's coordinates are in MuJoCo's qpos."""
+    names = scene.arm.body.coordinates
+    return [int(scene.model.joint(f"arm/{name}").qposadr[0]) for name in names]

@@ -1,0 +1,61 @@
+"""Task: something for a robot to do, set up from a seed, with an expert that knows how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kin4d.data.tasks.bench import Bench
+from kin4d.data.tasks.catalog import handling, opening
+from kin4d.data.tasks.path import Path
+from kin4d.data.tasks.scene import Scene, Script, set_up
+from kin4d.errors import InputError
+from kin4d.motion.actions import Actions
+
+
+@dataclass(frozen=True)
+class Task:
+    """A kind of task.
+
+    Attributes:
+        name: "open_drawer".
+        plan: Sets things on a bench and writes what is wanted and how it is done.
+    """
+
+    name: str
+    plan: Callable[[Bench, Path], Script]
+
+    def build(self, seed: int, *, arm: str = "sketch") -> Scene:
+        """The scene of a seed and an arm: model, things, camera, instruction and judge."""
+        return set_up(self.name, self.plan, arm=arm, seed=seed)
+
+    def expert(self, scene: Scene) -> Actions:
+        """Pose deltas and gripper openings that do the task from the scene's start."""
+        return scene.script.path.actions()
+
+
+TASKS: dict[str, Task] = {
+    plan.__name__: Task(plan.__name__, plan)
+    for plan in (
+        handling.reach,
+        handling.push,
+        handling.lift,
+        handling.pick_and_place,
+        handling.stack,
+        handling.knock_over,
+        opening.open_drawer,
+        opening.close_drawer,
+        opening.open_door,
+        opening.close_door,
+        opening.open_lid,
+        opening.close_lid,
+        opening.press_button,
+    )
+}
+
+
+def named_task(name: str) -> Task:
+    """A task by name."""
+    if name not in TASKS:
+        raise InputError("there is no such task", value=name, allowed=", ".join(TASKS))
+    return TASKS[name]
