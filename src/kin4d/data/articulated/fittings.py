@@ -16,9 +16,12 @@ def handle(
     color: Color,
     *,
     vertical: bool,
+    room: float = np.inf,
     style: str | None = None,
 ) -> tuple[list[Part], float]:
     """A pull on a front face: its middle `at` (m) on the face, sticking out towards -y.
+
+    It is no wider, across its length, than `room` (m).
 
     Returns:
         Its parts, and how far it sticks out, m.
@@ -26,9 +29,10 @@ def handle(
     shapes = make.shapes
     style = style or make.pick("bar", "bar", "bow", "knob", "ledge", "block")
     reach = make.between(0.018, 0.045) * min(1.0, max(length, 0.06) / 0.12)
-    half, thick = length / 2, min(make.between(0.008, 0.018), 0.12 * length + 0.003)
+    half = length / 2
+    thick = min(make.between(0.008, 0.018), 0.12 * length + 0.003, room / 2)
     if style == "knob":
-        radius = min(make.between(0.012, 0.022), 0.3 * length)
+        radius = min(make.between(0.012, 0.022), 0.3 * length, room / 2)
         parts = [knob(make, radius, reach, color, marked=False)]
     elif style == "bar":
         post = half * make.between(0.6, 0.95)

@@ -49,10 +49,10 @@ def add_door(
         name: Of the link.
         widest: Largest opening if `free`, rad.
     """
+    low, high = _swinging(low, high, side)
     (x0, y0, z0), (x1, _, z1) = low, high
     width, height = x1 - x0, z1 - z0
     sideways = side in ("left", "right")
-    low, high = _swinging(low, high, side)
     at = {"left": (x0, y0, z0), "right": (x1, y0, z0), "bottom": (x0, y0, z0), "top": (x0, y0, z1)}
     reach, far = 0.0, 1.0
     parts = leaf(make, low, high, color, style=style)
@@ -68,7 +68,9 @@ def add_door(
         else:
             z = z1 - inset if side == "bottom" else z0 + inset
             x = (x0 + x1) / 2
-        pull, reach = handle(make, (x, y0, z), long, accent, vertical=sideways, style=grip)
+        pull, reach = handle(
+            make, (x, y0, z), long, accent, vertical=sideways, room=2 * inset, style=grip
+        )
         far = across - inset - 0.03
         parts += pull
     limit = make.between(1.3, widest) if free else make.between(1.2, 1.57)
@@ -126,11 +128,13 @@ def add_drawer(
     if grip != "none":
         pulls = 2 if width > 0.7 and make.chance(0.6) else 1
         long = width * make.between(0.15, 0.5) / pulls
-        z = (z0 + z1) / 2 + make.pick(0.0, 0.0, 0.3) * height
+        shift = make.pick(0.0, 0.0, 0.3) * height
+        at_z, room = (z0 + z1) / 2 + shift, height - 2 * shift
         chosen = grip or make.pick("bar", "bow", "knob", "ledge", "block")
         for a, b in side_by_side(x0, x1, pulls, 0.0):
+            at = ((a + b) / 2, y0, at_z)
             pull, _ = handle(
-                make, ((a + b) / 2, y0, z), min(long, 0.4), accent, vertical=False, style=chosen
+                make, at, min(long, 0.4), accent, vertical=False, room=room, style=chosen
             )
             parts += pull
     travel = depth * make.between(0.5, 0.9)

@@ -133,7 +133,7 @@ def _cardboard(make: Builder, width: float, depth: float, height: float) -> None
         flap = shapes.box(
             (low[0], y0, height), (high[0], y1, height + 0.45 * width), shaded(color, 0.95)
         )
-        limits = (0.0, make.between(1.2, 1.8))
+        limits = (0.0, make.between(1.2, np.pi / 2))
         make.hinge("flap", base, (0, side * depth / 2, height), (-side, 0, 0), limits).add(flap)
 
 
