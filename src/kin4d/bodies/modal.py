@@ -17,7 +17,8 @@ from scipy.sparse import csc_matrix
 from scipy.spatial import KDTree
 from torch import Tensor
 
-from kin4d.bodies.body import expect_coordinates
+from kin4d.bodies.body import Body, expect_coordinates
+from kin4d.bodies.floating import Floating
 from kin4d.errors import InputError
 from kin4d.geometry.elastic_cloud import ElasticCloud, fill
 from kin4d.geometry.elastic_sheet import sheet_masses, sheet_stiffness
@@ -255,3 +256,11 @@ def _check(**values: float) -> None:
     for name, value in values.items():
         if not (np.isfinite(value) and value > 0):
             raise InputError(f"{name} must be positive", value=value, allowed="> 0, SI units")
+
+
+def stiffness_of(body: Body) -> Tensor | None:
+    """[k, k] J: what holds a body in shape, a floating root left free; None if nothing does."""
+    if isinstance(body, Floating):
+        inner = stiffness_of(body.body)
+        return None if inner is None else torch.block_diag(inner.new_zeros(6, 6), inner)
+    return getattr(body, "stiffness", None)

@@ -1,0 +1,171 @@
+"""`kin4d simulate`: let a thing fall, be pushed, touch and come to rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from kin4d.cli.cast import Kind, Making, body_of, read_push
+from kin4d.cli.output import check_memory, say, warn, write_motion
+from kin4d.errors import InputError
+
+if TYPE_CHECKING:
+    from kin4d.bodies.body import Body
+    from kin4d.motion.simulation import Simulation
+
+
+def simulate(
+    what: Annotated[str, tyro.conf.Positional],
+    *,
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
+    push: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    gravity: bool = False,
+    ground: bool = False,
+    drop: float = 0.0,
+    wind: tuple[float, float, float] | None = None,
+    material: str = "",
+    kind: Kind = "auto",
+    hold: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    floating: bool = False,
+    start: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    seconds: float = 3.0,
+    fps: float = 30.0,
+    dt: float = 1 / 240,
+    integrator: Literal["variational", "rk4", "semi_implicit", "implicit_euler"] = "variational",
+    up: Literal["y", "z"] = "y",
+    size: float | None = None,
+    seed: int = 0,
+    plot: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Let a thing move by the laws of mechanics, and write the motion.
+
+    The world is in metres with z up and the front towards -y.
+
+    Args:
+        what: A mesh file; a URDF or MJCF file; a robot's name; hinge, slider_chain or pendulum; or
+            a category of objects, such as drawer_unit (see the docs' "All kinds of objects").
+        output: GLB, USD, PC2, NPZ (with energies, contacts and coordinates), MP4, GIF, or a folder.
+        push: "point, force, time": three metres, a side (top, bottom, left, right, front, back) or
+            a link's name; three newtons; seconds it lasts, or start and length. May be repeated.
+        gravity: Let it fall.
+        ground: Put a floor under it.
+        drop: Metres above that floor at which it starts.
+        wind: Velocity of the air, m/s.
+        material: rubber, foam, cloth, paper, wood, steel or jelly: friction, bounce and damping,
+            and of mesh files weight and stiffness too.
+        kind: What a mesh file is: rigid, a soft solid, or a thin sheet. Auto is rigid.
+        hold: A side of a soft solid or a sheet that is held fast. May be repeated.
+        floating: Set a body with joints free, which otherwise stands fast.
+        start: "coordinate=value" (rad or m) where a joint is at the start. May be repeated.
+        seconds: How long.
+        fps: Frames per second of the result.
+        dt: Longest time step, s.
+        integrator: variational, unless to compare.
+        up: Which axis of a mesh file points up.
+        size: Metres of a mesh file's diameter; the file's own if not given.
+        seed: Of an object that is made.
+        plot: Draw the energies over time into this picture.
+        json: Print JSON for machines.
+    """
+    import kin4d.motion.simulate as mechanics
+    from kin4d.bodies.floating import Floating
+    from kin4d.bodies.modal import stiffness_of
+    from kin4d.motion import forces, materials
+    from kin4d.motion.scene import Actor, Scene
+    from kin4d.motion.simulation import DivergedError
+
+    substance = materials.material(material) if material else None
+    body = body_of(
+        what,
+        Making(kind=kind, material=substance, up=up, size=size, hold=hold, seed=seed),
+    )
+    if floating and not isinstance(body, Floating):
+        body = Floating(body)
+    check_memory(int(max(seconds * fps, 0)) + 1, vertices=len(body.rest.vertices))
+    acting = [read_push(text, body) for text in push]
+    stiffness = stiffness_of(body)
+    if stiffness is not None:
+        acting.append(forces.Stiffness(stiffness.numpy()))
+    if wind is not None:
+        acting.append(forces.Wind(wind))
+    given = {} if substance is None else {"material": substance}
+    actor = Actor(body, forces=acting, q=_start(body, start), **given)
+    floor = float(body.rest.bounds[0, 2]) - drop if ground else None
+    scene = Scene([actor], gravity=gravity, ground=floor)
+    if not (acting or gravity):
+        warn("nothing acts on it: add --gravity or --push")
+    try:
+        run = mechanics.simulate(scene, seconds=seconds, dt=dt, fps=fps, integrator=integrator)
+    except DivergedError as error:
+        _write(error.simulation, output, plot)
+        warn(f"the {len(error.simulation.clip)} frames so far are in {output}")
+        raise
+    _write(run, output, plot)
+    _tell(run, body, output, plot, as_json=json)
+
+
+def _start(body: Body, texts: tuple[str, ...]):
+    """[k] coordinates, with those of "name=value" changed."""
+    q = body.q0.numpy().copy()
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            index = body.coordinates.index(name.strip())
+            q[index] = float(value)
+        except ValueError:
+            raise InputError(
+                "a start is a coordinate's name and its value",
+                value=text,
+                allowed="NAME=NUMBER, where NAME is one of " + ", ".join(body.coordinates),
+            ) from None
+        low, high = body.limits[index].tolist()
+        if not low <= q[index] <= high:
+            raise InputError(
+                f"'{name}' starts outside its limits",
+                value=q[index],
+                allowed=f"{low:g} to {high:g}",
+            )
+    return q
+
+
+def _write(run: Simulation, output: Path, plot: Path | None) -> None:
+    write_motion(run.clip, output)
+    if plot is not None:
+        from kin4d.export.video import write_picture
+        from kin4d.render.plot import plot_lines
+
+        tracks = run.clip.diagnostics
+        lines = {name: tracks[name] for name in ("kinetic", "potential")}
+        picture = plot_lines(run.clip.times, {**lines, "sum": run.energy}, title="energy", unit="J")
+        write_picture(picture, plot)
+
+
+def _tell(run: Simulation, body: Body, output: Path, plot: Path | None, *, as_json: bool) -> None:
+    tracks = run.clip.diagnostics
+    touched = int((tracks["contacts"] > 0).sum())
+    deepest = float(tracks["penetration"].max())
+    data = {
+        "body": run.names[0],
+        "coordinates": list(body.coordinates),
+        "mass_kg": float(body.mass.sum()),
+        "frames": len(run.clip),
+        "steps": run.steps,
+        "dt": run.dt,
+        "real_time_factor": run.real_time_factor,
+        "energy_j": [float(run.energy[0]), float(run.energy[-1])],
+        "frames_in_contact": touched,
+        "deepest_penetration_m": deepest,
+        "written": str(output),
+        "plot": None if plot is None else str(plot),
+    }
+    text = (
+        f"{run.names[0]}: {len(body.coordinates)} coordinates, {data['mass_kg']:.3g} kg, "
+        f"{len(run.clip)} frames in {output}; {run.real_time_factor:.0f} times faster than real "
+        f"time; energy {run.energy[0]:.4g} J at the start, {run.energy[-1]:.4g} J at the end"
+    )
+    if touched:
+        text += f"; touching in {touched} frames, at most {1e3 * deepest:.2g} mm deep"
+    say(text, data, as_json=as_json)
