@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from kin4d.geometry.clip import Clip as Clip
     from kin4d.geometry.mesh import Mesh as Mesh
     from kin4d.geometry.pointmap import PointmapVideo as PointmapVideo
+    from kin4d.motion.scene import Actor as Actor
+    from kin4d.motion.scene import Scene as Scene
+    from kin4d.motion.simulate import simulate as simulate
     from kin4d.render.pointmaps import render_bodies as render_bodies
     from kin4d.render.pointmaps import render_clip as render_clip
 
 _HOME = {
+    "Actor": "motion.scene",
     "Body": "bodies.body",
     "Camera": "geometry.camera",
     "Clip": "geometry.clip",
@@ -37,10 +41,12 @@ _HOME = {
     "PointmapVideo": "geometry.pointmap",
     "RigidBody": "bodies.rigid",
     "RobotBody": "bodies.robot",
+    "Scene": "motion.scene",
     "load_robot": "bodies.robot_names",
     "play": "bodies.body",
     "render_bodies": "render.pointmaps",
     "render_clip": "render.pointmaps",
+    "simulate": "motion.simulate",
     "sweep": "bodies.body",
     "write_clip": "export",
 }

@@ -1,1 +1,1 @@
-"""Motion: where a body goes. Inverse kinematics and actions."""
+"""Motion: where a body goes. Mechanics, inverse kinematics and actions."""

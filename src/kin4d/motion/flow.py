@@ -182,8 +182,10 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, q1, p1, y1, jaco
                 moved += step[i] * gram[i, j] * step[j]
         if not np.isfinite(moved):
             return NO_SOLUTION
-        # Lengths squared: 1e-12 of the way, or what rounding leaves of y.
-        if moved <= 1e-24 * way + 1e-31 * size:
+        # Lengths squared: 1e-12 of the way, or what rounding leaves of y; maps that are sums of
+        # many features round more, which shows in steps that are tiny and do not shrink.
+        stalled = moved > 0.3 * previous and moved < 1e-22 * size
+        if stalled or moved <= 1e-24 * way + 1e-31 * size:
             converged = True
             break
         if moved > 4 * previous:
@@ -215,15 +217,11 @@ def flow(data, start, h, weight, pull, stiffness, limits, order):
     n, k = start[3].shape
     q1, p1, y1, jacobian1 = np.empty(k), np.empty(k), np.empty(n), np.empty((n, k))
     if order == 2:
-        status = chord_step(
-            data, start, h, weight, pull, stiffness, limits, q1, p1, y1, jacobian1
-        )
+        status = chord_step(data, start, h, weight, pull, stiffness, limits, q1, p1, y1, jacobian1)
         return status, q1, p1, y1, jacobian1
     q2, p2, y2, jacobian2 = np.empty(k), np.empty(k), np.empty(n), np.empty((n, k))
     outer, inner = _YOSHIDA * h, (1.0 - 2.0 * _YOSHIDA) * h
-    status = chord_step(
-        data, start, outer, weight, pull, stiffness, limits, q1, p1, y1, jacobian1
-    )
+    status = chord_step(data, start, outer, weight, pull, stiffness, limits, q1, p1, y1, jacobian1)
     if status == OK:
         middle = (q1, p1, y1, jacobian1)
         status = chord_step(

@@ -76,9 +76,7 @@ class RungeKutta(_Ode):
         q, qd = phase.q, mover.rates(phase)
         k1 = acceleration(mover, q, qd, time, h)
         k2 = acceleration(mover, q + h / 2 * qd, qd + h / 2 * k1, time + h / 2, h)
-        k3 = acceleration(
-            mover, q + h / 2 * qd + h * h / 4 * k1, qd + h / 2 * k2, time + h / 2, h
-        )
+        k3 = acceleration(mover, q + h / 2 * qd + h * h / 4 * k1, qd + h / 2 * k2, time + h / 2, h)
         k4 = acceleration(mover, q + h * qd + h * h / 2 * k2, qd + h * k3, time + h, h)
         return _phase(
             mover,

@@ -60,19 +60,33 @@ MATERIALS = {
     preset.name: preset
     for preset in (
         # fmt: off
-        Material(name="rubber", density=1100, young=5e6, damping=0.8, friction=0.9,
-                 restitution=0.75),
+        Material(
+            name="rubber", density=1100, young=5e6, damping=0.8, friction=0.9, restitution=0.75
+        ),
         Material(name="foam", density=40, young=5e4, damping=4.0, friction=0.7, restitution=0.3),
-        Material(name="cloth", density=350, young=5e5, damping=1.5, friction=0.5, restitution=0.0,
-                 thickness=6e-4),
-        Material(name="paper", density=800, young=2e9, damping=1.0, friction=0.4, restitution=0.1,
-                 thickness=1e-4),
-        Material(name="wood", density=600, young=1e10, damping=0.4, friction=0.45,
-                 restitution=0.4),
-        Material(name="steel", density=7850, young=2e11, damping=0.1, friction=0.35,
-                 restitution=0.55),
-        Material(name="jelly", density=1050, young=1e4, damping=1.2, friction=0.3,
-                 restitution=0.4),
+        Material(
+            name="cloth",
+            density=350,
+            young=5e5,
+            damping=1.5,
+            friction=0.5,
+            restitution=0.0,
+            thickness=6e-4,
+        ),
+        Material(
+            name="paper",
+            density=800,
+            young=2e9,
+            damping=1.0,
+            friction=0.4,
+            restitution=0.1,
+            thickness=1e-4,
+        ),
+        Material(name="wood", density=600, young=1e10, damping=0.4, friction=0.45, restitution=0.4),
+        Material(
+            name="steel", density=7850, young=2e11, damping=0.1, friction=0.35, restitution=0.55
+        ),
+        Material(name="jelly", density=1050, young=1e4, damping=1.2, friction=0.3, restitution=0.4),
         # fmt: on
     )
 }

@@ -87,7 +87,10 @@ def merge(clips: tuple[Clip, ...], obstacles: tuple[Mesh, ...] = ()) -> Clip:
     mesh = Mesh.concatenate([clip.mesh for clip in clips] + list(obstacles), name="scene")
     vertices = np.concatenate(
         [clip.vertices for clip in clips]
-        + [np.broadcast_to(m.vertices.astype(np.float32), (count, *m.vertices.shape)) for m in obstacles],
+        + [
+            np.broadcast_to(m.vertices.astype(np.float32), (count, *m.vertices.shape))
+            for m in obstacles
+        ],
         axis=1,
     )
     diagnostics = {

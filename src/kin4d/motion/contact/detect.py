@@ -51,7 +51,11 @@ def near_soft(points, count, places, rest, neighbours, field, margin, reach):
     for i in range(count):
         best, nearest = reach * reach, -1
         for j in range(len(rest)):
-            x, y, z = points[i, 0] - places[j, 0], points[i, 1] - places[j, 1], points[i, 2] - places[j, 2]
+            x, y, z = (
+                points[i, 0] - places[j, 0],
+                points[i, 1] - places[j, 1],
+                points[i, 2] - places[j, 2],
+            )
             squared = x * x + y * y + z * z
             if squared < best:
                 best, nearest = squared, j

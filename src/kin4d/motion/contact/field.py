@@ -106,9 +106,7 @@ def _solid_angle(p, a, b, c):
     la = np.sqrt(ax * ax + ay * ay + az * az)
     lb = np.sqrt(bx * bx + by * by + bz * bz)
     lc = np.sqrt(cx * cx + cy * cy + cz * cz)
-    triple = (
-        ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
-    )
+    triple = ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
     below = (
         la * lb * lc
         + (ax * bx + ay * by + az * bz) * lc

@@ -150,7 +150,9 @@ class Contacts:
             return ended
         total = np.einsum("na,nak->k", impulse, np.concatenate(rows.rows))
         moved = []
-        for mover, start, end, columns in zip(self.movers, begun, ended, self._columns, strict=True):
+        for mover, start, end, columns in zip(
+            self.movers, begun, ended, self._columns, strict=True
+        ):
             if total[columns].any():
                 start = Phase(start.q, start.p + total[columns], start.y, start.jacobian)
                 end = again(mover, start)
@@ -217,7 +219,9 @@ class Contacts:
         start = jacobians[:, 0] @ np.concatenate(rates)
         share = np.clip(before / np.maximum(before - touches.gap, 1e-30), 0, 1)
         speed = start + share * 2 * (velocity[:, 0] - start)
-        rows.add(TOUCH, jacobians, velocity, target, pair.friction, _bounce(speed, pair.restitution, h))
+        rows.add(
+            TOUCH, jacobians, velocity, target, pair.friction, _bounce(speed, pair.restitution, h)
+        )
 
     def _stop_rows(self, rows: Rows, begun, ended, rates, h) -> list[tuple[int, np.ndarray]]:
         """Rows of coordinates at their stops; also which they are."""
@@ -260,7 +264,9 @@ class Contacts:
         qd = np.concatenate(
             [mover.rates(phase) for mover, phase in zip(self.movers, moved, strict=True)]
         )
-        places = [mover.map.places(phase.q) for mover, phase in zip(self.movers, moved, strict=True)]
+        places = [
+            mover.map.places(phase.q) for mover, phase in zip(self.movers, moved, strict=True)
+        ]
         for pair, touches in found:
             hit = impulse[at : at + len(touches.index), 0] > 0
             bounce, at, number = rows.bounce[number][hit], at + len(touches.index), number + 1
@@ -296,7 +302,9 @@ class Contacts:
 
     def _refuse_overlap(self) -> None:
         phases = [mover.phase for mover in self.movers]
-        places = [mover.map.places(phase.q) for mover, phase in zip(self.movers, phases, strict=True)]
+        places = [
+            mover.map.places(phase.q) for mover, phase in zip(self.movers, phases, strict=True)
+        ]
         for pair, touches in self._find(phases, places):
             depth = -float(touches.gap.min())
             if depth > _DEEP * pair.first.size:

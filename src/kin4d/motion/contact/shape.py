@@ -42,7 +42,13 @@ class Shape:
         material: Material | None,
         mover: int,
     ) -> None:
-        self.name, self.map, self.count, self.material, self.mover = name, map, count, material, mover
+        self.name, self.map, self.count, self.material, self.mover = (
+            name,
+            map,
+            count,
+            material,
+            mover,
+        )
         self._body = body.body if isinstance(body, Floating) else body
         self.size = body.rest.diameter
 

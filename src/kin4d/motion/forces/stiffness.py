@@ -28,14 +28,18 @@ class Stiffness:
         if self.matrix.ndim < 2 and (self.matrix < 0).any():
             raise InputError("stiffness cannot be negative", value=matrix, allowed=">= 0")
         self.rest = None if rest is None else np.array(rest, np.float64)
-        self._known: WeakKeyDictionary[PointMap, tuple[np.ndarray, np.ndarray, np.ndarray]] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[PointMap, tuple[np.ndarray, np.ndarray, np.ndarray]] = (
+            WeakKeyDictionary()
+        )
 
     def load(self, state: State) -> Load:
         """pull - K q, and the energy stored."""
         known = self._known.get(state.map)
         if known is None:
             k = len(state.q)
-            matrix = np.diag(np.broadcast_to(self.matrix, k)) if self.matrix.ndim < 2 else self.matrix
+            matrix = (
+                np.diag(np.broadcast_to(self.matrix, k)) if self.matrix.ndim < 2 else self.matrix
+            )
             rest = state.q.copy() if self.rest is None else self.rest
             if matrix.shape != (k, k) or rest.shape != (k,):
                 raise InputError(

@@ -31,7 +31,9 @@ class Wind:
         gusts: float = 0.0,
     ) -> None:
         if not (np.isfinite([density, drag, gusts]).all() and min(density, drag, gusts) >= 0):
-            raise InputError("wind needs density, drag and gusts >= 0", value=(density, drag, gusts))
+            raise InputError(
+                "wind needs density, drag and gusts >= 0", value=(density, drag, gusts)
+            )
         if callable(velocity):
             self.velocity = velocity
         else:

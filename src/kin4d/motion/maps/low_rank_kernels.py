@@ -21,9 +21,9 @@ class LowRankData(NamedTuple):
         offsets: See slopes.
         linear: [r, 1 + k] constant and linear part of c.
         out: [r, F] the rest of it.
-        lump_mean: [N, 3] rest places (m) of lumped masses; none unless floating.
+        lump_shift: [N] how far lumps of mass follow the root's translation; none unless floating.
+        lump_mean: [N, 3] their places at c = 0.
         lump_basis: [N, 3, r] how they move with c.
-        lump_root: [N] square roots of their kg.
     """
 
     first: int
@@ -33,9 +33,9 @@ class LowRankData(NamedTuple):
     offsets: np.ndarray
     linear: np.ndarray
     out: np.ndarray
+    lump_shift: np.ndarray
     lump_mean: np.ndarray
     lump_basis: np.ndarray
-    lump_root: np.ndarray
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -53,7 +53,11 @@ def coefficients(data, q, with_jacobian):
         for i in range(k):
             total += data.slopes[f, i] * s[i]
         phi[f] = np.tanh(total)
-    c[:] = data.linear[:, 0] + data.linear[:, 1:] @ s + data.out @ phi
+    c[:] = data.out @ phi
+    for r in range(rank):
+        c[r] += data.linear[r, 0]
+        for i in range(k):
+            c[r] += data.linear[r, 1 + i] * s[i]
     if with_jacobian:
         scaled = np.empty((features, k))
         for f in range(features):
@@ -68,7 +72,7 @@ def coefficients(data, q, with_jacobian):
 
 @numba.njit(cache=True, error_model="numpy")
 def low_rank_embed(data, q, y, jacobian, with_jacobian):
-    """Write y: c itself, or sqrt(m) x of the lumped masses if the body floats."""
+    """Write y: c itself, or where the lumps are if the body floats."""
     c, slope = coefficients(data, q, with_jacobian)
     if data.first == 0:
         y[:] = c
@@ -78,19 +82,17 @@ def low_rank_embed(data, q, y, jacobian, with_jacobian):
     rotation, turning = np.empty((3, 3)), np.empty((3, 3))
     root_pose(q, rotation, turning)
     carried, carried_slope = carry(
-        data.lump_mean, data.lump_basis, c, slope, rotation, turning, q, with_jacobian
-    )
-    for p in range(len(data.lump_root)):
-        for r in range(3):
-            y[3 * p + r] = data.lump_root[p] * carried[p, r]
-            if with_jacobian:
-                for i in range(len(q)):
-                    jacobian[3 * p + r, i] = data.lump_root[p] * carried_slope[p, r, i]
+        data.lump_shift, data.lump_mean, data.lump_basis, c, slope, rotation, turning, q,
+        with_jacobian,
+    )  # fmt: skip
+    y[:] = carried.reshape(-1)
+    if with_jacobian:
+        jacobian[:] = carried_slope.reshape(jacobian.shape)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def carry(mean, basis, c, slope, rotation, turning, q, with_jacobian):
-    """x = R (mean + basis c) + t [N, 3] and its Jacobian [N, 3, 6 + k] (empty unless wanted)."""
+def carry(shift, mean, basis, c, slope, rotation, turning, q, with_jacobian):
+    """x = R (mean + basis c) + shift t [N, 3] and its Jacobian [N, 3, 6 + k] (empty unless wanted)."""
     count, k = len(mean), slope.shape[1]
     out = np.empty((count, 3))
     jacobian = np.zeros((count if with_jacobian else 0, 3, 6 + k))
@@ -102,7 +104,7 @@ def carry(mean, basis, c, slope, rotation, turning, q, with_jacobian):
                 inner[r] += basis[p, r, j] * c[j]
         x = rotation @ inner
         for r in range(3):
-            out[p, r] = x[r] + q[r]
+            out[p, r] = x[r] + shift[p] * q[r]
         if with_jacobian:
             moved[:] = 0.0
             for r in range(3):
@@ -111,7 +113,7 @@ def carry(mean, basis, c, slope, rotation, turning, q, with_jacobian):
                     for i in range(k):
                         moved[r, i] += weight * slope[j, i]
             for col in range(3):
-                jacobian[p, col, col] = 1.0
+                jacobian[p, col, col] = shift[p]
                 ax, ay, az = turning[0, col], turning[1, col], turning[2, col]
                 jacobian[p, 0, 3 + col] = ay * x[2] - az * x[1]
                 jacobian[p, 1, 3 + col] = az * x[0] - ax * x[2]

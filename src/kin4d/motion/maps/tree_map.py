@@ -186,9 +186,7 @@ def tree_frames(data, q):
         base, step, axis = data.parent[j], data.steps[j], data.axes[j]
         for r in range(3):
             x, y, z = rotations[base, r, 0], rotations[base, r, 1], rotations[base, r, 2]
-            origins[j + 1, r] = (
-                origins[base, r] + x * step[0, 3] + y * step[1, 3] + z * step[2, 3]
-            )
+            origins[j + 1, r] = origins[base, r] + x * step[0, 3] + y * step[1, 3] + z * step[2, 3]
             for c in range(3):
                 turned[r, c] = x * step[0, c] + y * step[1, c] + z * step[2, c]
             axes[j, r] = turned[r, 0] * axis[0] + turned[r, 1] * axis[1] + turned[r, 2] * axis[2]

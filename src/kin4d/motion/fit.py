@@ -1,0 +1,212 @@
+"""Fitting: the coordinates in which a body looks like a given shape, without correspondences.
+
+Several starts are brought closer together, in turns of nearest points and Gauss-Newton steps, with
+far points counting less and less. Then every coordinate the target does not ask for goes back to
+rest: what does not move stays exactly still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.spatial import cKDTree
+from torch import Tensor
+
+from kin4d.bodies.body import Body
+from kin4d.errors import InputError
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.sampling import sample_surface
+
+_SAMPLES = 1024  # on the body
+_MOST_TARGET = 4096  # points of the target that are looked at
+_STEP = 1e-6  # of coordinates, for differences
+_NARROW = (0.2, 0.02)  # reach of a far point's pull at the first and the last step, in sizes
+_WORTH = 0.02  # share of the error a coordinate must take away to leave rest
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fit:
+    """How a body was brought to a target.
+
+    Attributes:
+        q: [k] float64 coordinates.
+        vertices: [V, 3] float64 m, the surface there.
+        error: Mean distance (m) between body and target points, both ways; from the target to the
+            body only, if the target is partial.
+        rest_error: The same at rest.
+        moved: Names of the coordinates that left rest.
+        starts: Errors (m) of all starts that were followed, after they were.
+    """
+
+    q: np.ndarray
+    vertices: np.ndarray
+    error: float
+    rest_error: float
+    moved: tuple[str, ...]
+    starts: tuple[float, ...]
+
+
+def fit(
+    body: Body,
+    target: Mesh | np.ndarray,
+    *,
+    partial: bool = False,
+    starts: Tensor | None = None,
+    follow: int = 4,
+    iterations: int = 24,
+    seed: int = 0,
+) -> Fit:
+    """Find the coordinates in which `body` looks like `target`.
+
+    Args:
+        body: Any; one that can guess (as a `LearnedBody` does) is asked to.
+        target: A mesh, or points [M, 3] (m) in any order, in the body's frame. Noise and outliers
+            are bearable.
+        partial: The target shows only some of the surface: nothing is asked of the rest.
+        starts: [S, k] coordinates to begin from, instead of guesses.
+        follow: How many starts to follow to the end; the best are chosen.
+        iterations: Of each.
+        seed: Of sampling.
+    """
+    points = _target_points(target, seed)
+    size = body.rest.diameter
+    move = _probe(body, seed)
+    problem = _Problem(move, points, size, body.limits, partial)
+    rest = body.q0[None]
+    rest_error = float(problem.errors(rest)[0])
+    if not body.coordinates:
+        return _result(body, body.q0, rest_error, rest_error, (rest_error,))
+    q = torch.cat([rest, _starts(body, points, seed) if starts is None else starts])
+    errors = problem.errors(q)
+    q = q[torch.from_numpy(np.argsort(errors, kind="stable")[:follow])]
+    followed, errors = problem.descend(q, iterations)
+    best = int(np.argmin(errors))
+    chosen, error = problem.settle(followed[best], float(errors[best]), body.q0, rest_error)
+    return _result(body, chosen, error, rest_error, tuple(float(e) for e in errors))
+
+
+class _Problem:
+    """Points that move with q, and points they should lie on."""
+
+    def __init__(
+        self,
+        move: Callable[[Tensor], Tensor],
+        target: np.ndarray,
+        size: float,
+        limits: Tensor,
+        partial: bool,
+    ) -> None:
+        self.move, self.target, self.size = move, target, size
+        self.limits, self.partial = limits, partial
+        self.tree = cKDTree(target)
+        some = np.linspace(0, len(target) - 1, min(len(target), 2 * _SAMPLES)).astype(int)
+        self.some = target[some]
+
+    def errors(self, q: Tensor) -> np.ndarray:
+        """[S] mean distances (m) at q [S, k]."""
+        with torch.no_grad():
+            return np.array([self._error(x) for x in self.move(q).numpy()])
+
+    def _error(self, x: np.ndarray) -> float:
+        back = cKDTree(x).query(self.some)[0].mean()
+        return float(back if self.partial else (self.tree.query(x)[0].mean() + back) / 2)
+
+    def descend(self, q: Tensor, iterations: int) -> tuple[Tensor, np.ndarray]:
+        """Where starts q [S, k] lead, and their errors."""
+        errors, best, now = self.errors(q), q.clone(), q.clone()
+        for reach in np.geomspace(*_NARROW, iterations) * self.size:
+            now = torch.stack([self._step(row, float(reach)) for row in now])
+            after = self.errors(now)
+            better = after < errors
+            best[torch.from_numpy(better)] = now[torch.from_numpy(better)]
+            errors = np.where(better, after, errors)
+        return best, errors
+
+    def _step(self, q: Tensor, reach: float) -> Tensor:
+        """One damped Gauss-Newton step of q [k] towards the nearest points."""
+        count = len(q)
+        with torch.no_grad():
+            rows = torch.cat([q[None], q + _STEP * torch.eye(count, dtype=q.dtype)])
+            moved = self.move(rows).numpy()
+        x, jacobian = moved[0], np.moveaxis((moved[1:] - moved[0]) / _STEP, 0, -1)
+        near = cKDTree(x).query(self.some)[1]
+        residual, slope = x[near] - self.some, jacobian[near]
+        if not self.partial:
+            there = x - self.target[self.tree.query(x)[1]]
+            residual = np.concatenate([residual, there])
+            slope = np.concatenate([slope, jacobian])
+        weight = 1 / (1 + np.square(residual).sum(-1) / reach**2) ** 2
+        flat = (slope * weight[:, None, None]).reshape(-1, count)
+        metric = flat.T @ slope.reshape(-1, count)
+        pull = flat.T @ residual.reshape(-1)
+        damp = 1e-3 * np.trace(metric) / count + 1e-12
+        change = np.linalg.solve(metric + damp * np.eye(count), -pull)
+        new = q + torch.from_numpy(change)
+        return new.clamp(self.limits[:, 0], self.limits[:, 1])
+
+    def settle(
+        self, q: Tensor, error: float, rest: Tensor, rest_error: float
+    ) -> tuple[Tensor, float]:
+        """Send back to rest, one by one, what hardly makes the error smaller."""
+        while True:
+            away = torch.nonzero(q != rest).flatten()
+            if len(away) == 0:
+                return q, error
+            trial = q.repeat(len(away), 1)
+            trial[torch.arange(len(away)), away] = rest[away]
+            errors = self.errors(trial)
+            first = int(np.argmin(errors))
+            if errors[first] > error + _WORTH * max(rest_error - error, 0.02 * error):
+                return q, error
+            q, error = trial[first], float(errors[first])
+
+
+def _starts(body: Body, points: np.ndarray, seed: int) -> Tensor:
+    """[S, k] places to begin from."""
+    low, high = body.limits.nan_to_num(posinf=np.pi, neginf=-np.pi).unbind(1)
+    generator = torch.Generator().manual_seed(seed)
+    chance = torch.rand(12, len(low), generator=generator, dtype=torch.float64)
+    anywhere = low + chance * (high - low)
+    guesses = getattr(body, "guesses", None)
+    return anywhere if guesses is None else torch.cat([guesses(points), anywhere])
+
+
+def _probe(body: Body, seed: int) -> Callable[[Tensor], Tensor]:
+    """The map q [..., k] -> places on the surface [..., N, 3]."""
+    samples = sample_surface(body.rest, _SAMPLES, seed=seed)
+    probe = getattr(body, "probe", None)
+    if probe is not None:
+        return probe(samples)
+    return lambda q: samples.points(body.vertices(q))
+
+
+def _target_points(target: Mesh | np.ndarray, seed: int) -> np.ndarray:
+    if isinstance(target, Mesh):
+        return sample_surface(target, _MOST_TARGET, seed=seed + 1).points(target.vertices)
+    points = np.asarray(target, np.float64)
+    if points.ndim != 2 or points.shape[1] != 3 or len(points) < 8:
+        raise InputError("a target is a mesh or points [M >= 8, 3]", value=points.shape)
+    if not np.isfinite(points).all():
+        raise InputError("target points hold NaN or infinite values")
+    if len(points) > _MOST_TARGET:
+        points = np.random.default_rng(seed).permutation(points)[:_MOST_TARGET]
+    return points
+
+
+def _result(
+    body: Body, q: Tensor, error: float, rest_error: float, starts: tuple[float, ...]
+) -> Fit:
+    with torch.no_grad():
+        vertices = body.vertices(q).numpy()
+    moved = (q != body.q0).tolist()
+    return Fit(
+        q=q.numpy().copy(),
+        vertices=vertices,
+        error=error,
+        rest_error=rest_error,
+        moved=tuple(name for name, left in zip(body.coordinates, moved, strict=True) if left),
+        starts=starts,
+    )
