@@ -11,6 +11,7 @@ import numpy as np
 
 from kin4d.data.articulated.builder import Builder, LinkDraft, side_by_side
 from kin4d.data.articulated.fittings import handle, knob
+from kin4d.data.articulated.palette import Scheme
 from kin4d.data.articulated.panels import Point, leaf, tray
 from kin4d.data.articulated.parts import Color
 
@@ -98,9 +99,7 @@ def add_drawer(
     low: Point,
     high: Point,
     opening: tuple[Point, Point],
-    color: Color,
-    accent: Color,
-    inside: Color,
+    colors: Scheme,
     *,
     style: str | None = None,
     grip: str | None = None,
@@ -116,7 +115,11 @@ def add_drawer(
     width, height = x1 - x0, z1 - z0
     depth = oy1 - y1
     parts = leaf(
-        make, low, high, color, style=style or make.pick("slab", "rounded", "framed", "panelled")
+        make,
+        low,
+        high,
+        colors.front,
+        style=style or make.pick("slab", "rounded", "framed", "panelled"),
     )
     if hollow and make.chance(0.85):
         gap = make.pick(0.0, 0.002, 0.006, 0.012)
@@ -124,7 +127,7 @@ def add_drawer(
         wall = min(make.between(0.006, 0.014), 0.1 * width, 0.15 * height)
         top = oz0 + (oz1 - oz0) * make.between(0.55, 0.92)
         back = oy1 - make.between(0.0, 0.15) * depth
-        parts += tray(make, (ox0 + gap, y1, oz0 + gap), (ox1 - gap, back, top), wall, inside)
+        parts += tray(make, (ox0 + gap, y1, oz0 + gap), (ox1 - gap, back, top), wall, colors.inside)
     if grip != "none":
         pulls = 2 if width > 0.7 and make.chance(0.6) else 1
         long = width * make.between(0.15, 0.5) / pulls
@@ -134,7 +137,7 @@ def add_drawer(
         for a, b in side_by_side(x0, x1, pulls, 0.0):
             at = ((a + b) / 2, y0, at_z)
             pull, _ = handle(
-                make, at, min(long, 0.4), accent, vertical=False, room=room, style=chosen
+                make, at, min(long, 0.4), colors.accent, vertical=False, room=room, style=chosen
             )
             parts += pull
     travel = depth * make.between(0.5, 0.9)

@@ -183,9 +183,7 @@ def _washer_panel(
             base,
             *front,
             opening,
-            colors.front,
-            colors.accent,
-            colors.inside,
+            colors,
             style="slab",
             grip=grip,
         )

@@ -177,9 +177,7 @@ def oven(rng: np.random.Generator) -> ArticulatedObject:
             base,
             *front,
             opening,
-            colors.front,
-            colors.accent,
-            colors.inside,
+            colors,
             style="slab",
             grip=make.pick("none", "ledge", "block"),
         )

@@ -74,9 +74,7 @@ def refrigerator(rng: np.random.Generator) -> ArticulatedObject:
                 base,
                 *front,
                 opening,
-                colors.front,
-                colors.accent,
-                colors.inside,
+                colors,
                 style=style,
                 grip="bar" if grip == "bow" else grip,
             )

@@ -89,9 +89,7 @@ def table(rng: np.random.Generator) -> ArticulatedObject:
             (x0 + gap, low[1], inner0[2] + gap),
             (x1 - gap, low[1] + 0.02, top_z - gap),
             opening,
-            colors.front,
-            colors.accent,
-            colors.inside,
+            colors,
             grip=grip,
         )
         if x0 > inner0[0]:
