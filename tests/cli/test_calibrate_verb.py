@@ -81,6 +81,6 @@ def test_refusals_write_nothing(recording: dict[str, Path], tmp_path: Path) -> N
     short = tmp_path / "short.npz"
     with np.load(recording["actions"]) as states:
         np.savez(short, joint=states["joint"][:20], names=states["names"], fps=15.0)
-    with pytest.raises(InputError, match="longer than the joint states"):
+    with pytest.raises(InputError, match="longer than the motion"):
         calibrate("sketch", **{**recording, "actions": short}, output=output)
     assert not output.exists()

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 import tyro
 
 from kin4d.cli.output import say, warn
 from kin4d.errors import InputError
-
-if TYPE_CHECKING:
-    from kin4d.motion.actions import Actions
 
 
 def calibrate(
@@ -51,6 +48,7 @@ def calibrate(
     from kin4d.bodies.mount import prune
     from kin4d.bodies.robot_names import load_robot
     from kin4d.data.episodes.layouts import read_motion
+    from kin4d.data.episodes.timing import rows_at
     from kin4d.export.video import read_video, write_picture
     from kin4d.motion.control import to_coordinates
     from kin4d.render.calibrate import calibrate as fit_camera
@@ -71,7 +69,7 @@ def calibrate(
     states = read_motion(actions)
     if without is not None:
         body, states = prune(body, without), replace(states, gripper=None)
-    q = to_coordinates(states, body)[0].numpy()[_rows(len(frames), rate, states)]
+    q = to_coordinates(states, body)[0].numpy()[rows_at(np.arange(len(frames)) / rate, states)]
     fit = fit_camera(body, q, clicks, focal=focal)
     camera, data = fit.camera, {"matches": fit.to_dict()}
     lines = [f"{len(clicks.matches)} matches, {fit.rms:.2f} px root mean square"]
@@ -98,16 +96,3 @@ def calibrate(
         data["overlay"] = str(overlay)
         lines.append(f"drawn over the video in {overlay}")
     say("\n".join(lines), data, as_json=json)
-
-
-def _rows(frames: int, rate: float, states: Actions) -> np.ndarray:
-    """[frames] which state each video frame shows; both start at the same time."""
-    rows = np.rint(np.arange(frames) * states.fps / rate).astype(int)
-    # A frame or two of slack: recorders do not stop everything at the same instant.
-    if rows[-1] > len(states) - 1 + 2 * states.fps / rate:
-        raise InputError(
-            "the video is longer than the joint states",
-            value=f"{frames / rate:.2f} s of video, {len(states) / states.fps:.2f} s of states",
-            hint="check that they belong together, and their frame rates",
-        )
-    return rows.clip(max=len(states) - 1)

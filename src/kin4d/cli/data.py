@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from kin4d.cli.data_convert import Export, Import
 from kin4d.cli.output import say
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
+    from kin4d.data.episodes.episode import Episode
     from kin4d.data.specimen import Specimen
 
 
@@ -70,17 +73,23 @@ class Stats:
     """Print JSON for machines."""
 
     def run(self) -> None:
+        from kin4d.data.episodes.sheet import episode_statistics
+        from kin4d.data.open_store import open_store
         from kin4d.data.sheet import statistics
         from kin4d.data.store import SequenceStore
 
-        found = statistics(SequenceStore.open(self.store))
+        store = open_store(self.store)
+        what = "sequences" if isinstance(store, SequenceStore) else "episodes"
+        found = statistics(store) if isinstance(store, SequenceStore) else episode_statistics(store)
         lines = [
-            f"{found['sequences']} sequences, {found['frames']} frames, "
+            f"{found[what]} {what}, {found['frames']} frames, "
             f"{found['bytes'] / 1e6:.1f} MB in {found['shards']} shards; "
             f"{found['dropped']} could not be made"
         ]
-        for group in ("sources", "splits", "licences", "categories"):
-            counts = sorted(found[group].items(), key=lambda item: (-item[1], item[0]))
+        for group, members in found.items():
+            if not isinstance(members, dict) or not members:
+                continue
+            counts = sorted(members.items(), key=lambda item: (-item[1], item[0]))
             lines.append(f"{group + ':':12}" + ", ".join(f"{name} {n}" for name, n in counts))
         say("\n".join(lines), found, as_json=self.json)
 
@@ -95,23 +104,28 @@ class Verify:
     """Print JSON for machines."""
 
     def run(self) -> None:
-        from kin4d.data.store import SequenceStore
+        from kin4d.data.episodes.store import EpisodeStore
+        from kin4d.data.open_store import open_store
 
-        store = SequenceStore.open(self.store)
+        store = open_store(self.store)
         problems = store.verify()
         if problems:
             raise InputError(
                 f"{self.store} has {len(problems)} problems: " + "; ".join(problems[:5]),
                 hint="delete the damaged shards' folders and make the store again",
             )
-        data = {"sequences": len(store), "shards": len(store.shards), "problems": []}
-        text = f"{len(store)} sequences in {len(store.shards)} shards, all as they were written"
+        what = "episodes" if isinstance(store, EpisodeStore) else "sequences"
+        data = {what: len(store), "shards": len(store.shards), "problems": []}
+        text = f"{len(store)} {what} in {len(store.shards)} shards, all as they were written"
         say(text, data, as_json=self.json)
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Draw a contact sheet per category: objects at rest and at both ends of their range."""
+    """Draw a contact sheet per category: objects at rest and at both ends of their range.
+
+    Of a store of episodes, one per task: colour, bodies and depth.
+    """
 
     out: Path
     """Folder for the pictures."""
@@ -129,13 +143,16 @@ class Sheet:
     def run(self) -> None:
         from PIL import Image
 
+        from kin4d.data.episodes.sheet import episode_sheet
         from kin4d.data.sheet import contact_sheet
         from kin4d.files import atomic_path
         from kin4d.progress import track
 
-        chosen = _by_category(self.source, self.categories, self.count)
-        for category, specimens in track(chosen.items(), "drawing", total=len(chosen)):
-            picture = Image.fromarray(contact_sheet(specimens, tile=self.tile))
+        episodes = _episodes_by_task(self.source, self.categories, self.count)
+        chosen = episodes or _by_category(self.source, self.categories, self.count)
+        draw = partial(episode_sheet if episodes else contact_sheet, tile=self.tile)
+        for category, items in track(chosen.items(), "drawing", total=len(chosen)):
+            picture = Image.fromarray(draw(items))
             with atomic_path(self.out / f"{category}.jpg") as path:
                 picture.save(path, quality=88)
         data = {"written": str(self.out), "categories": [*chosen]}
@@ -146,13 +163,15 @@ _Action = Annotated[
     Annotated[Objects, tyro.conf.subcommand("objects")]
     | Annotated[Stats, tyro.conf.subcommand("stats")]
     | Annotated[Verify, tyro.conf.subcommand("verify")]
-    | Annotated[Sheet, tyro.conf.subcommand("sheet")],
+    | Annotated[Sheet, tyro.conf.subcommand("sheet")]
+    | Annotated[Import, tyro.conf.subcommand("import")]
+    | Annotated[Export, tyro.conf.subcommand("export")],
     tyro.conf.arg(name=""),
 ]
 
 
 def data(action: _Action) -> None:
-    """Make objects in motion to learn from, and look into what was made.
+    """Make things in motion to learn from, convert those of others, look into what was made.
 
     Args:
         action: What to do.
@@ -179,3 +198,22 @@ def _by_category(source: str, categories: tuple[str, ...], count: int) -> dict[s
                 f"{source} has no such category", value=category, allowed=", ".join(members)
             )
     return {c: [found.load(index) for index in members[c][:count]] for c in wanted}
+
+
+def _episodes_by_task(source: str, tasks: tuple[str, ...], count: int) -> dict[str, list[Episode]]:
+    """The first `count` episodes of each task, if the source is a store of them."""
+    from kin4d.data.episodes.store import EpisodeStore
+    from kin4d.data.open_store import open_store
+
+    if not source.startswith("store:"):
+        return {}
+    store = open_store(source.removeprefix("store:"))
+    if not isinstance(store, EpisodeStore):
+        return {}
+    members: dict[str, list[int]] = {}
+    for index, who in enumerate(store.identities):
+        members.setdefault(who.category, []).append(index)
+    for task in tasks:
+        if task not in members:
+            raise InputError(f"{source} has no such task", value=task, allowed=", ".join(members))
+    return {t: [store.episode(i) for i in members[t][:count]] for t in tasks or sorted(members)}

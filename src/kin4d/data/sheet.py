@@ -52,9 +52,7 @@ def statistics(store: SequenceStore) -> dict[str, Any]:
         "shards": len(store.shards),
         "frames": sum(line["frames"] for line in lines),
         "vertices": sum(line["vertices"] for line in lines),
-        "bytes": sum(
-            file.stat().st_size for shard in store.shards for file in shard.folder.iterdir()
-        ),
+        "bytes": store.size,
         "sources": dict(Counter(who.source for who in identities)),
         "categories": dict(Counter(who.category for who in identities)),
         "splits": dict(Counter(split_of(who) for who in identities)),

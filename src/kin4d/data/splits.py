@@ -33,12 +33,16 @@ def split_of(identity: Identity) -> Split:
         return "unseen"
     # A source may carry its version ("mujoco 3.3.1"): the same seed must not change sides with it.
     maker = identity.source.split()[0]
-    text = f"{maker}/{identity.category}/{identity.instance}"
-    digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
-    place = int.from_bytes(digest, "big") / 2**64
+    place = hash_place(f"{maker}/{identity.category}/{identity.instance}")
     if place < SHARES["train"]:
         return "train"
     return "dev" if place < SHARES["train"] + SHARES["dev"] else "test"
+
+
+def hash_place(text: str) -> float:
+    """A number in [0, 1) that follows from `text` alone, everywhere and always."""
+    digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / 2**64
 
 
 def check_split(split: str | None) -> None:

@@ -81,6 +81,11 @@ class ShardStore:
         return shard.arrays(place)
 
     @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(file.stat().st_size for s in self.shards for file in s.folder.iterdir())
+
+    @property
     def dropped(self) -> list[dict[str, Any]]:
         """Manifest lines of items that could not be made, each with the reason."""
         return [line for shard in self.shards for line in shard.dropped]

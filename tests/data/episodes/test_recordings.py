@@ -11,8 +11,11 @@ from scipy.spatial.transform import Rotation
 from tfrecord_writer import example, write_records
 
 from kin4d.bodies.robot_names import load_robot, robot_names
+from kin4d.data.episodes.assemble import Assembly
 from kin4d.data.episodes.droid import read_droid
+from kin4d.data.episodes.layouts import open_layout
 from kin4d.data.episodes.rlds import read_bridge
+from kin4d.data.episodes.timing import rows_at
 from kin4d.errors import InputError
 from kin4d.motion.control import link_poses, to_coordinates
 from kin4d.motion.conventions import values_to_poses
@@ -136,3 +139,27 @@ def test_bridge_poses_are_followed_by_the_widowx() -> None:
         )
         assert report.converged.all()
         assert torch.isfinite(q).all()
+
+
+@has_droid
+def test_droid_videos_go_with_their_states() -> None:
+    found = open_layout(DATA / "droid")
+    assert len(found) == 7
+    recording = found.read(1)
+    assert [*recording.views] == ["0", "1", "2"]
+    frames, times = recording.view("1")[1].read()
+    assert frames.shape[1:] == (192, 320, 3)
+    rows = rows_at(times, recording.state)
+    assert rows[-1] <= len(recording.state) - 1
+    assert rows[1] == 3
+    with pytest.raises(InputError, match="kin4d calibrate panda"):
+        Assembly().camera_of(recording)
+
+
+@has_bridge
+def test_bridge_pictures() -> None:
+    found = open_layout(BRIDGE[0])
+    assert len(found) == 25
+    frames, times = found.read(3).view("image_0")[1].read()
+    assert frames.shape == (10, 64, 64, 3)
+    assert times[-1] == pytest.approx(1.8)

@@ -6,9 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_episode import made_episode
 
 from kin4d.bodies import hinge, sweep
-from kin4d.data.episodes.robo4d import normalisation, read_robo4d, write_robo4d
+from kin4d.data.episodes.layouts import open_layout
+from kin4d.data.episodes.robo4d import (
+    normalisation,
+    read_robo4d,
+    write_robo4d,
+    write_robo4d_episodes,
+)
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.pointmap import PointmapVideo
@@ -63,3 +70,25 @@ def test_names_stay_in_the_folder(video: PointmapVideo, tmp_path: Path) -> None:
         write_robo4d(video, tmp_path, "../escaped")
     with pytest.raises(InputError, match="does not exist"):
         read_robo4d(tmp_path, "9", camera=video.camera, centre=(0, 0, 0), scale=1.0)
+
+
+def test_episodes_come_back_whole(tmp_path: Path) -> None:
+    put = [made_episode(0), made_episode(1, joints=None, joint_names=(), actions=None)]
+    write_robo4d_episodes(put, tmp_path)
+    found = open_layout(tmp_path)
+    assert len(found) == 2
+    back = found.read(0)
+    assert (back.language, back.task, back.seed, back.robot) == (
+        "move the arm",
+        "reach",
+        0,
+        "sketch",
+    )
+    np.testing.assert_allclose(back.joints, put[0].joints)
+    np.testing.assert_allclose(back.actions.values, put[0].actions.values)
+    assert (back.video.rgb == put[0].video.rgb).all()
+    assert found.read(1).joints is None
+    camera, metres = put[0].video.camera, normalisation(put[0].video)
+    (tmp_path / "kin4d" / "0.json").unlink()
+    bare = open_layout(tmp_path, camera=camera, centre=metres[0], scale=metres[1]).read(0)
+    assert (bare.source, bare.joints) == ("robo4d", None)

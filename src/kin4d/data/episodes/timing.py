@@ -60,6 +60,20 @@ def check_times(times: np.ndarray) -> np.ndarray:
     return times
 
 
+def rows_at(times: np.ndarray, motion: Actions) -> np.ndarray:
+    """[T] which row of a motion, which starts at time 0, each of `times` [T] (s) falls on."""
+    rows = np.rint(times * motion.fps).astype(int)
+    # A frame or two of slack: recorders do not stop everything at the same instant.
+    slack = 2 * motion.fps * float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    if rows[-1] > len(motion) - 1 + slack:
+        raise InputError(
+            "the video is longer than the motion",
+            value=f"{times[-1]:.2f} s of video, {len(motion) / motion.fps:.2f} s of motion",
+            hint="check that they belong together, and their frame rates",
+        )
+    return rows.clip(max=len(motion) - 1)
+
+
 def pick_actions(actions: Actions, index: np.ndarray, *, fps: float) -> Actions:
     """The actions that lead through frames `index` [n] (not decreasing) alone, at another rate.
 

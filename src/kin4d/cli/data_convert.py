@@ -1,0 +1,180 @@
+"""`kin4d data import` and `export`: episodes from and to the layouts of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from kin4d.cli.output import say
+from kin4d.errors import InputError
+
+if TYPE_CHECKING:
+    from kin4d.data.episodes.assemble import Assembly
+    from kin4d.data.episodes.episode import Episode
+    from kin4d.data.episodes.store import EpisodeStore
+
+
+@dataclass(frozen=True)
+class Import:
+    """Make a store of episodes from LeRobot, Robo4D, LIBERO or robosuite, RLDS or DROID files."""
+
+    source: Annotated[Path, tyro.conf.Positional]
+    """A folder or file."""
+    out: Path
+    """Folder of the store; run the same command again to go on after a stop."""
+    layout: str | None = None
+    """lerobot, robo4d, robosuite, rlds or droid; default: what the source looks like."""
+    robot: str = ""
+    """A name (see: kin4d robot --list) or a URDF or MJCF file; default: what the source says."""
+    camera: Path | None = None
+    """Where the camera stands, as written by kin4d calibrate; needed where the source is silent."""
+    view: str | None = None
+    """Which camera's video; default: the first."""
+    without: str | None = None
+    """Take this link off, with all that stands on it."""
+    frames: int = 49
+    """Length of every episode, by uniform resampling."""
+    size: tuple[int, int] | None = None
+    """Width and height in pixels; default: the video's own."""
+    depth: str | None = None
+    """Weights of a depth network (a folder or a hub id), for points off the robot."""
+    masks: str | None = None
+    """Weights of SAM 2, for robot masks that do not trust the model of the robot."""
+    captions: str | None = None
+    """Weights of a vision-language model, for recordings without words."""
+    degrees: bool = False
+    """LeRobot: joints are in degrees."""
+    gripper: int | None = None
+    """LeRobot: which column is the gripper, e.g. -1."""
+    gripper_range: tuple[float, float] = (0.0, 1.0)
+    """LeRobot: what it reads when closed and when open."""
+    limit: int | None = None
+    """At most so many episodes."""
+    search_root: tuple[Path, ...] = ()
+    """Folders in which package:// meshes are looked for."""
+    json: bool = False
+    """Print JSON for machines."""
+
+    def run(self) -> None:
+        from kin4d.data.episodes.imports import import_episodes
+        from kin4d.data.episodes.layouts import open_layout
+
+        options: dict[str, Any] = {}
+        if self.degrees:
+            options["degrees"] = True
+        if self.gripper is not None:
+            options |= {"gripper": self.gripper, "gripper_range": self.gripper_range}
+        store = import_episodes(
+            open_layout(self.source, layout=self.layout, **options),
+            self.out,
+            source=self.source.name,
+            assembly=self._assembly(),
+            limit=self.limit,
+        )
+        reasons = dict(store.reasons)
+        if not len(store):
+            first = store.dropped[0]["dropped"] if store.dropped else "it is empty"
+            why = f"{_counts(reasons)}; the first: {first}"
+            raise InputError(f"nothing of {self.source} became an episode: {why}")
+        data = {"written": str(self.out), "episodes": len(store), "rejected": reasons}
+        text = f"{len(store)} episodes in {self.out}"
+        if reasons:
+            text += f"; {len(store.dropped)} rejected: {_counts(reasons)}"
+        say(text, data, as_json=self.json)
+
+    def _assembly(self) -> Assembly:
+        from kin4d.data.episodes.annotators.caption import CaptionModel
+        from kin4d.data.episodes.annotators.depth import DepthModel
+        from kin4d.data.episodes.annotators.segment import Sam2Masks
+        from kin4d.data.episodes.assemble import Assembly
+        from kin4d.geometry.camera import Camera
+
+        return Assembly(
+            robot=self.robot,
+            without=self.without,
+            view=self.view,
+            camera=None if self.camera is None else Camera.load(self.camera),
+            frames=self.frames,
+            size=self.size,
+            depth=None if self.depth is None else DepthModel(self.depth),
+            mask=None if self.masks is None else Sam2Masks(self.masks),
+            caption=None if self.captions is None else CaptionModel(self.captions),
+            search_roots=self.search_root,
+        )
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write episodes of a store in the layout of LeRobot or Robo4D."""
+
+    store: Annotated[Path, tyro.conf.Positional]
+    """Folder of the store."""
+    out: Path
+    """Folder to write."""
+    layout: str = "lerobot"
+    """lerobot (v3.0), lerobot-v2.1 or robo4d."""
+    split: str | None = None
+    """Only episodes of this split: train, val, test, unseen_arm, ..."""
+    robot: str | None = None
+    """Only episodes of this robot."""
+    fps: float | None = None
+    """LeRobot has one rate for all episodes: resample to this one."""
+    limit: int | None = None
+    """At most so many episodes."""
+    json: bool = False
+    """Print JSON for machines."""
+
+    def run(self) -> None:
+        from kin4d.data.episodes.lerobot_write import write_lerobot
+        from kin4d.data.episodes.robo4d import write_robo4d_episodes
+        from kin4d.data.episodes.store import EpisodeStore
+
+        episodes = self._chosen(EpisodeStore.open(self.store))
+        if self.layout in ("lerobot", "lerobot-v2.1"):
+            version = "v3.0" if self.layout == "lerobot" else "v2.1"
+            write_lerobot(episodes, self.out, version=version, fps=self.fps)
+        elif self.layout == "robo4d":
+            write_robo4d_episodes(episodes, self.out, split=self.split or "train")
+        else:
+            allowed = "lerobot, lerobot-v2.1, robo4d"
+            raise InputError("unknown layout to write", value=self.layout, allowed=allowed)
+        data = {"written": str(self.out), "episodes": len(episodes), "layout": self.layout}
+        say(f"{len(episodes)} episodes in {self.out}", data, as_json=self.json)
+
+    def _chosen(self, store: EpisodeStore) -> _Chosen:
+        from kin4d.data.episodes.splits import check_episode_split, episode_split
+
+        check_episode_split(self.split)
+        numbers = [
+            i
+            for i, line in enumerate(store.lines)
+            if self.split in (None, episode_split(line)) and self.robot in (None, line["robot"])
+        ]
+        if not numbers:
+            raise InputError(f"{self.store} has no such episodes", value=(self.split, self.robot))
+        return _Chosen(store, numbers[: self.limit])
+
+
+class _Chosen(Sequence):
+    """Some episodes of a store, read when they are asked for."""
+
+    def __init__(self, store: EpisodeStore, numbers: list[int]) -> None:
+        self._store, self._numbers = store, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._store.episode(self._numbers[index])
+
+    def __iter__(self) -> Iterator[Episode]:
+        return (self[index] for index in range(len(self)))
+
+
+def _counts(reasons: dict[str, int]) -> str:
+    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} {count}" for name, count in ordered)
