@@ -17,6 +17,7 @@ from kin4d.errors import Kin4dError
 VERBS = (
     "inspect",
     "animate",
+    "fit",
     "simulate",
     "robot",
     "calibrate",

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from kin4d.cli.output import check_memory, say, write_motion
+from kin4d.cli.output import check_memory, say, warn, write_motion
+
+if TYPE_CHECKING:
+    from kin4d.bodies.body import Body
+    from kin4d.neurok.body import LearnedBody
+
+_STRANGE = 0.02  # confidence below which a person is warned
 
 
 def animate(
@@ -15,37 +22,85 @@ def animate(
     *,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     frames: int = 48,
+    walk: int = 0,
     fps: float = 24.0,
+    model: str = "small",
+    up: Literal["y", "z"] = "y",
+    coordinates: int | None = None,
+    seed: int = 0,
     json: bool = False,
 ) -> None:
     """Sweep every coordinate of a body to both its limits and back, and write the motion.
 
     Args:
-        what: A URDF or MJCF file, the name of a robot (`kin4d robot --list`), or one of the
-            built-in bodies: hinge, slider_chain, pendulum.
+        what: A mesh file, whose ways of moving are learned; a URDF or MJCF file; the name of a
+            robot (`kin4d robot --list`); or one of the built-in bodies: hinge, slider_chain,
+            pendulum.
         output: GLB, USD, PC2, NPZ, MP4, GIF, or a folder for an OBJ sequence.
-        frames: Frames per coordinate.
+        frames: Frames per coordinate, and from each state of the walk to the next.
+        walk: Random plausible states to walk through after the sweep.
         fps: Frames per second.
+        model: Weights for meshes: a name that ships, a file, a folder or a hub id.
+        up: The axis that points up in a mesh.
+        coordinates: How many a mesh gets; by default as many as move it visibly.
+        seed: Of the walk.
         json: Print JSON for machines.
     """
-    from kin4d.bodies import analytic, play, sweep
-    from kin4d.bodies.robot_names import load_robot
+    import torch
+
+    from kin4d.bodies import play, sweep
     from kin4d.errors import InputError
+    from kin4d.motion.walk import random_walk
 
     if frames < 2:
         raise InputError("a sweep needs frames", value=frames, allowed="frames >= 2")
-    builtin = {
-        body.__name__: body for body in (analytic.hinge, analytic.slider_chain, analytic.pendulum)
-    }
-    body = builtin[what]() if what in builtin else load_robot(what)
+    if walk < 0:
+        raise InputError("a walk goes through states", value=walk, allowed="walk >= 0")
+    body = _learned(what, model, up, coordinates) or _known(what)
     if not body.coordinates:
-        raise InputError(f"'{what}' has no joint that moves")
-    check_memory(frames * len(body.coordinates), vertices=len(body.rest.vertices))
-    clip = play(body, sweep(body, frames=frames), fps=fps)
+        raise InputError(f"'{what}' has no part that moves", hint="give --coordinates to force it")
+    q = [sweep(body, frames=frames)]
+    if walk:
+        q.append(random_walk(body, walk, frames=frames, seed=seed))
+    way = torch.cat(q)
+    check_memory(len(way), vertices=len(body.rest.vertices))
+    clip = play(body, way, fps=fps)
+    data = {"coordinates": list(body.coordinates), "frames": len(clip), "written": str(output)}
+    if hasattr(body, "confidence"):
+        clip = replace(clip, up=up)
+        data["confidence"] = body.confidence
     write_motion(clip, output)
     names = ", ".join(body.coordinates)
     say(
         f"{len(body.coordinates)} coordinates ({names}), {len(clip)} frames, written to {output}",
-        {"coordinates": list(body.coordinates), "frames": len(clip), "written": str(output)},
+        data,
         as_json=json,
     )
+
+
+def _known(what: str) -> Body:
+    from kin4d.bodies import analytic
+    from kin4d.bodies.robot_names import load_robot
+
+    builtin = {
+        body.__name__: body for body in (analytic.hinge, analytic.slider_chain, analytic.pendulum)
+    }
+    return builtin[what]() if what in builtin else load_robot(what)
+
+
+def _learned(what: str, model: str, up: str, count: int | None) -> LearnedBody | None:
+    """The learned body of a mesh file; None if it is none."""
+    from kin4d.geometry.mesh import Mesh
+    from kin4d.geometry.mesh_io import READS
+
+    if Path(what).suffix.lower() not in READS:
+        return None
+    from kin4d.neurok import LearnedBody
+
+    body = LearnedBody.from_mesh(Mesh.load(what), model, up=up, coordinates=count)
+    if body.confidence is not None and body.confidence < _STRANGE:
+        warn(
+            "this shape is unlike those the model was trained on "
+            f"(confidence {body.confidence:.3f}): do not trust its motion"
+        )
+    return body

@@ -24,6 +24,7 @@ _SAMPLES = 1024  # on the body
 _MOST_TARGET = 4096  # points of the target that are looked at
 _STEP = 1e-6  # of coordinates, for differences
 _NARROW = (0.2, 0.02)  # reach of a far point's pull at the first and the last step, in sizes
+_SLIDE = 0.1  # weight of a distance along the surface, against one across it
 _WORTH = 0.02  # share of the error a coordinate must take away to leave rest
 
 
@@ -102,8 +103,9 @@ class _Problem:
         self.move, self.target, self.size = move, target, size
         self.limits, self.partial = limits, partial
         self.tree = cKDTree(target)
+        self.across = _across(target, self.tree)
         some = np.linspace(0, len(target) - 1, min(len(target), 2 * _SAMPLES)).astype(int)
-        self.some = target[some]
+        self.some, self.some_across = target[some], self.across[some]
 
     def errors(self, q: Tensor) -> np.ndarray:
         """[S] mean distances (m) at q [S, k]."""
@@ -133,13 +135,14 @@ class _Problem:
             moved = self.move(rows).numpy()
         x, jacobian = moved[0], np.moveaxis((moved[1:] - moved[0]) / _STEP, 0, -1)
         near = cKDTree(x).query(self.some)[1]
-        residual, slope = x[near] - self.some, jacobian[near]
+        residual, slope, across = x[near] - self.some, jacobian[near], self.some_across
         if not self.partial:
-            there = x - self.target[self.tree.query(x)[1]]
-            residual = np.concatenate([residual, there])
+            found = self.tree.query(x)[1]
+            residual = np.concatenate([residual, x - self.target[found]])
             slope = np.concatenate([slope, jacobian])
+            across = np.concatenate([across, self.across[found]])
         weight = 1 / (1 + np.square(residual).sum(-1) / reach**2) ** 2
-        flat = (slope * weight[:, None, None]).reshape(-1, count)
+        flat = np.einsum("p,pij,pjk->pik", weight, across, slope).reshape(-1, count)
         metric = flat.T @ slope.reshape(-1, count)
         pull = flat.T @ residual.reshape(-1)
         damp = 1e-3 * np.trace(metric) / count + 1e-12
@@ -162,6 +165,18 @@ class _Problem:
             if errors[first] > error + _WORTH * max(rest_error - error, 0.02 * error):
                 return q, error
             q, error = trial[first], float(errors[first])
+
+
+def _across(points: np.ndarray, tree: cKDTree) -> np.ndarray:
+    """[M, 3, 3] metrics in which moving along the surface of points [M, 3] costs little.
+
+    Points that slide over a surface are not wrong: only its borders tell where they belong.
+    """
+    near = points[tree.query(points, k=min(12, len(points)))[1]]
+    near = near - near.mean(1, keepdims=True)
+    normal = np.linalg.eigh(near.mT @ near)[1][:, :, 0]
+    outer = normal[:, :, None] * normal[:, None, :]
+    return _SLIDE * np.eye(3) + (1 - _SLIDE) * outer
 
 
 def _starts(body: Body, points: np.ndarray, seed: int) -> Tensor:

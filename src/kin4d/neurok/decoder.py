@@ -51,9 +51,10 @@ class TokenMotion(nn.Module):
         if self.outputs == TWIST:
             directions = directions + self.straight
         along = (z[..., None, :] @ directions).squeeze(-2)
-        both = torch.cat([self.enter(z), self.enter(torch.zeros_like(z))])
-        bent, still = self.correct(self.block(tokens.repeat(2, 1, 1) + both)).chunk(2)
-        return along + bent - still
+        return along + self._bent(tokens, z) - self._bent(tokens, torch.zeros_like(z[:1]))
+
+    def _bent(self, tokens: Tensor, z: Tensor) -> Tensor:
+        return self.correct(self.block(tokens + self.enter(z)))
 
 
 class SkinnedDecoder(nn.Module):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor, nn
@@ -57,6 +57,12 @@ class Encoding:
     groups: Tensor
     votes: Tensor
 
+    def double(self) -> Encoding:
+        """In float64, for mechanics."""
+        return Encoding(
+            **{field.name: getattr(self, field.name).double() for field in fields(self)}
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Claims:
@@ -69,6 +75,14 @@ class Claims:
 
     weights: Tensor
     features: Tensor
+
+    def rows(self, index: Tensor) -> Claims:
+        """Those of some points, index [M]."""
+        return Claims(self.weights[:, index], self.features[:, index])
+
+    def double(self) -> Claims:
+        """In float64, for mechanics."""
+        return Claims(self.weights.double(), self.features.double())
 
 
 class Claim(nn.Module):

@@ -16,10 +16,8 @@ from kin4d.neurok.config import PRESETS, NeurokConfig
 from kin4d.neurok.encoders import Surface
 from kin4d.neurok.loss import Batch, LossWeights, judge, training_loss
 from kin4d.neurok.model import Neurok
+from kin4d.neurok.pretrained import VERSION
 from kin4d.training import Plan, train
-
-VERSION = 1
-"""Of the weights' layout; weights of another version are refused."""
 
 PLANS = {
     "tiny": Plan(steps=2_000),

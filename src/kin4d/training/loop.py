@@ -218,7 +218,8 @@ class _Run:
             kind, _, rest = name.partition(".")
             groups[kind][rest] = tensor
         self.model.load_state_dict(groups["model"])
-        self.average = groups["average"]
+        # In the model's own order: files are sorted by name.
+        self.average = {name: groups["average"][name] for name in self.average}
         state: dict[int, dict[str, Tensor]] = {}
         for name, tensor in groups["optimizer"].items():
             number, _, rest = name.partition(".")

@@ -1,0 +1,84 @@
+"""`kin4d fit`: bring a mesh, or a robot, into the pose of a target."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import tyro
+
+from kin4d.cli.output import say, warn, write_motion
+from kin4d.errors import InputError
+
+_FRAMES = 24
+
+
+def fit(
+    mesh: Annotated[Path, tyro.conf.Positional],
+    *,
+    target: Path,
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
+    model: str = "small",
+    up: Literal["y", "z"] = "y",
+    partial: bool = False,
+    seed: int = 0,
+    json: bool = False,
+) -> None:
+    """Find the pose in which a thing looks like a target, and write the way there from rest.
+
+    No correspondences are needed, and what the target does not move stays exactly still.
+
+    Args:
+        mesh: A mesh file, whose ways of moving are learned, or a URDF, whose are known.
+        target: The same thing in another pose, in the same place: a mesh file, or points as .npy
+            [M, 3] or .xyz (metres).
+        output: GLB, USD, PC2, NPZ, MP4, GIF, or a folder for an OBJ sequence.
+        model: Weights: a name that ships, a file, a folder or a hub id.
+        up: The axis that points up in the mesh.
+        partial: The target shows only some of the surface, as one camera sees it.
+        seed: Of sampling.
+        json: Print JSON for machines.
+    """
+    import torch
+
+    from kin4d.bodies import load_robot, play
+    from kin4d.geometry.mesh import Mesh
+    from kin4d.motion.fit import fit as fit_body
+    from kin4d.neurok import LearnedBody
+
+    if mesh.suffix.lower() in (".urdf", ".xml"):
+        body, up = load_robot(mesh), "z"
+    else:
+        body = LearnedBody.from_mesh(Mesh.load(mesh), model, up=up)
+        if body.confidence is not None and body.confidence < 0.02:
+            warn("this shape is unlike those the model was trained on: do not trust the result")
+    if target.suffix.lower() in (".npy", ".xyz", ".txt"):
+        aim = _points(target)
+    else:
+        aim = Mesh.load(target)
+    found = fit_body(body, aim, partial=partial, seed=seed)
+    way = torch.linspace(0, 1, _FRAMES, dtype=torch.float64)[:, None]
+    way = way * way * (3 - 2 * way)
+    q = body.q0 + way * (torch.from_numpy(found.q) - body.q0)
+    write_motion(replace(play(body, q), up=up), output)
+    facts = asdict(found)
+    facts.pop("vertices")
+    facts |= {"q": found.q.tolist(), "written": str(output)}
+    say(
+        f"mean distance {found.rest_error:.4g} m at rest, {found.error:.4g} m fitted; "
+        f"moved: {', '.join(found.moved) or 'nothing'}; written to {output}",
+        facts,
+        as_json=json,
+    )
+
+
+def _points(path: Path) -> np.ndarray:
+    """[M, 3] points of a .npy or plain text file."""
+    try:
+        if path.suffix.lower() == ".npy":
+            return np.load(path, allow_pickle=False)
+        return np.loadtxt(path)[:, :3]
+    except (OSError, ValueError, IndexError) as error:
+        raise InputError(f"{path} holds no points: {error}") from error

@@ -1,0 +1,237 @@
+"""LearnedBody: any mesh, with coordinates a network has found for it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from kin4d.bodies.body import expect_coordinates
+from kin4d.errors import InputError
+from kin4d.geometry.dual_quaternion import dq_to_matrix
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.sampling import SurfaceSamples
+from kin4d.geometry.skin import Skin
+from kin4d.neurok.decoder import Rig, SkinnedRig
+from kin4d.neurok.encoders import TWIST, Claims
+from kin4d.neurok.model import Neurok
+from kin4d.neurok.pretrained import from_pretrained
+from kin4d.neurok.reading import Reading, read_mesh
+from kin4d.neurok.reduction import Metric, reduce
+from kin4d.neurok.settling import settle
+
+REACH = 2.0
+"""Standard deviations of the prior that coordinates may go to either side of its mean."""
+
+
+class LearnedBody:
+    """A `Body` made from a mesh alone: q -> x(q) by a network, with q = 0 the mesh as given.
+
+    Make one with `from_mesh`. Coordinates are dimensionless: one is a standard deviation of what
+    the model expects of this shape.
+
+    Attributes:
+        rest: The mesh.
+        coordinates: "q0", "q1", ..., those that move most first.
+        q0: [k] zeros.
+        limits: [k, 2] the region the model holds likely, rest included.
+        mass: [P] kg.
+        motions: Root mean square motion (m) of each direction of the full state, largest first: the
+            spectrum that the number of coordinates was read off.
+        confidence: Share of training shapes that look stranger to the model than this one, 0 to 1;
+            None if the weights do not say. Near 0, expect nonsense.
+    """
+
+    def __init__(
+        self,
+        mesh: Mesh,
+        reading: Reading,
+        net: Neurok,
+        *,
+        mass: float = 1.0,
+        mass_points: int = 256,
+        count: int | None = None,
+        metric: Metric = "mass",
+    ) -> None:
+        self.rest, self._reading = mesh, reading
+        self._net = net
+        self._shape, self._vertex_claims = settle(net, reading.surface, reading.vertices)
+        self._decoder = copy.deepcopy(net.decoder).double()
+        self._encoding = self._shape.encoding.double()
+        self._inside = torch.from_numpy(reading.box.enter(mesh.vertices))[None]
+        self._vertex_rig = self._rig(self._inside, self._vertex_claims)
+        # Samples are in random order and stand for equal areas: the first are as good as any.
+        some = torch.arange(min(mass_points, len(reading.samples)))
+        self._point_rig = self._rig(reading.surface.points[:, some], self._shape.claims.rows(some))
+        self.mass = torch.full((len(some),), mass / len(some), dtype=torch.float64)
+        self._turn = torch.from_numpy(reading.box.turn)
+        self._centre = torch.from_numpy(reading.box.centre)
+        # Directions need no more than float32, and many derivatives are taken here.
+        claims = self._shape.claims.rows(some)
+        quick = net.decoder.rig(self._shape.encoding, reading.surface.points[:, some], claims)
+        mean = self._shape.encoding.mean.flatten()
+        with torch.no_grad():
+            found = reduce(
+                lambda z: quick.move(z.unflatten(0, (1, -1, TWIST)))[0],
+                mean,
+                self.mass.float(),
+                count=count,
+                metric=metric,
+            )
+        self._basis = found.basis.double()
+        self.motions = found.motions.double() / reading.box.scale
+        self._mean = self._basis.mT @ mean.double()
+        k = self._basis.shape[1]
+        self.coordinates = tuple(f"q{i}" for i in range(k))
+        self.q0 = torch.zeros(k, dtype=torch.float64)
+        self.limits = torch.stack(
+            [(self._mean - REACH).clamp(max=-0.1), (self._mean + REACH).clamp(min=0.1)], 1
+        )
+        self.confidence: float | None = None
+
+    @classmethod
+    def from_mesh(
+        cls,
+        mesh: Mesh,
+        model: str | Path = "small",
+        *,
+        up: str = "z",
+        mass: float = 1.0,
+        coordinates: int | None = None,
+        metric: Metric = "mass",
+        points: int = 1024,
+    ) -> LearnedBody:
+        """Give a mesh coordinates.
+
+        Args:
+            mesh: Any; metres.
+            model: Weights; see `kin4d.neurok.from_pretrained`.
+            up: The mesh's axis that points up, "y" or "z": the model has seen things stand.
+            mass: kg, spread evenly over the surface.
+            coordinates: How many; None lets the spectrum decide.
+            metric: What it is the spectrum of; see `kin4d.neurok.reduction`.
+            points: Surface samples the networks look at.
+        """
+        if not mass > 0:
+            raise InputError("mass", value=mass, allowed="> 0 kg")
+        net, familiarity = _cached_model(str(model))
+        reading = read_mesh(mesh, up=up, points=points)
+        body = cls(mesh, reading, net, mass=mass, count=coordinates, metric=metric)
+        if familiarity is not None:
+            body.confidence = float(familiarity.confidence(body._shape.encoding)[0])
+        return body
+
+    def points(self, q: Tensor) -> Tensor:
+        """Mass points [..., P, 3] (m)."""
+        return self._move(self._point_rig, q)
+
+    def vertices(self, q: Tensor) -> Tensor:
+        """Surface vertices [..., V, 3] (m)."""
+        return self._move(self._vertex_rig, q)
+
+    def jacobian(self, q: Tensor) -> Tensor:
+        """d points / dq, [..., P, 3, k]."""
+        expect_coordinates(q, len(self.coordinates))
+        flat = q.reshape(-1, q.shape[-1])
+        # Forward-mode derivatives exist only for the plain attention kernel.
+        with sdpa_kernel(SDPBackend.MATH):
+            rows = torch.stack([torch.func.jacfwd(self.points)(row) for row in flat])
+        return rows.unflatten(0, q.shape[:-1]) if q.ndim > 1 else rows[0]
+
+    def probe(self, samples: SurfaceSamples) -> Callable[[Tensor], Tensor]:
+        """The map q [..., k] -> places on the surface [..., N, 3] (m)."""
+        corners = torch.from_numpy(samples.corners.ravel())
+        rig = self._rig(
+            self._reading.vertices.points[:, corners], self._vertex_claims.rows(corners)
+        )
+        weights = torch.from_numpy(samples.barycentric)[..., None]
+
+        def move(q: Tensor) -> Tensor:
+            return (self._move(rig, q).unflatten(-2, (-1, 3)) * weights.to(q.dtype)).sum(-2)
+
+        return move
+
+    def sample(self, count: int, *, seed: int = 0) -> Tensor:
+        """[count, k] plausible coordinates, drawn from the prior and kept within the limits."""
+        generator = torch.Generator().manual_seed(seed)
+        noise = torch.randn(count, len(self.q0), generator=generator, dtype=torch.float64)
+        return (self._mean + noise).clamp(self.limits[:, 0], self.limits[:, 1])
+
+    def guesses(self, target: np.ndarray, *, rounds: int = 6) -> Tensor:
+        """[S, k] coordinates in which the body may look like unordered points `target` [M, 3] (m).
+
+        Read by the network that was trained to, then refined by letting the posterior read the
+        nearest target of every point, again and again.
+        """
+        box = self._reading.box
+        inside = torch.from_numpy(box.enter(np.asarray(target, np.float64)).astype(np.float32))
+        basis = self._basis.float()
+        found = []
+        with torch.no_grad():
+            first = self._net.guess(self._shape, _some(inside)[None])
+            for z in (first, torch.zeros_like(first)):
+                for _ in range(rounds):
+                    found.append(z)
+                    moved = self._shape.rig.move(z)
+                    near = torch.cdist(moved[0], inside).argmin(1)
+                    z = self._net.read(self._shape, inside[near][None])[0]
+                    z = (basis @ (basis.mT @ z.flatten())).view_as(z)
+                found.append(z)
+        q = torch.stack([self._basis.mT @ z.flatten().double() for z in found])
+        return q.clamp(self.limits[:, 0], self.limits[:, 1])
+
+    @cached_property
+    def skin(self) -> Skin | None:
+        """Joints that carry the vertices, if every vertex follows one token alone."""
+        weights = self._vertex_claims.weights[0]
+        if not isinstance(self._vertex_rig, SkinnedRig) or bool((weights.amax(-1) < 0.999).any()):
+            return None
+        joint = weights.argmax(-1).numpy()
+        return Skin.rigid(joint, tuple(f"token{i}" for i in range(weights.shape[-1])))
+
+    def skin_transforms(self, q: Tensor) -> Tensor:
+        """Motions of the skin's joints from the rest pose, [..., J, 4, 4]."""
+        z = self._state(q)
+        motions = dq_to_matrix(self._decoder.motions(self._encoding, z.flatten(0, -3)))
+        still = torch.eye(4, dtype=q.dtype).expand(len(motions), 1, 4, 4)
+        inside = torch.cat([still, motions.to(q.dtype)], 1)
+        enter = self._enter_matrix.to(q.dtype)
+        world = torch.linalg.inv(enter) @ inside @ enter
+        return world.unflatten(0, q.shape[:-1]) if q.ndim > 1 else world[0]
+
+    @cached_property
+    def _enter_matrix(self) -> Tensor:
+        box, matrix = self._reading.box, np.eye(4)
+        matrix[:3, :3] = box.turn * box.scale
+        matrix[:3, 3] = -box.centre * box.scale
+        return torch.from_numpy(matrix)
+
+    def _state(self, q: Tensor) -> Tensor:
+        """z [..., T, 6] of q [..., k]."""
+        expect_coordinates(q, len(self.coordinates))
+        return (q.double() @ self._basis.mT).unflatten(-1, (-1, TWIST))
+
+    def _move(self, rig: Rig, q: Tensor) -> Tensor:
+        z = self._state(q)
+        inside = rig.move(z.reshape(-1, *z.shape[-2:]))
+        world = (inside / self._reading.box.scale + self._centre) @ self._turn
+        return world.to(q.dtype).reshape(*q.shape[:-1], *world.shape[1:])
+
+    def _rig(self, points: Tensor, claims: Claims) -> Rig:
+        return self._decoder.rig(self._encoding, points.double(), claims.double())
+
+
+@lru_cache(maxsize=4)
+def _cached_model(name: str):
+    return from_pretrained(name)
+
+
+def _some(points: Tensor, count: int = 512) -> Tensor:
+    """At most `count` of points [M, 3], evenly picked."""
+    return points[torch.linspace(0, len(points) - 1, min(count, len(points))).long()]

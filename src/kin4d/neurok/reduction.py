@@ -1,0 +1,119 @@
+"""Reduction: from the state z of all tokens to the few coordinates q that really move a shape.
+
+Per shape, over its own prior N(mean, 1): the directions of z that move the points most. The paper
+looks at the gradient of the length of the displacement, which is blind to motions of constant
+length; the default here is the mean kinetic metric E[J^T M J], which sees every motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from kin4d.errors import InputError
+
+Metric = Literal["mass", "norm"]
+MOST = 12
+"""Coordinates at most."""
+_VISIBLE = 0.004  # of the box: motion below it, at one standard deviation, does not count
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """z = basis @ q, with q = 0 the shape as given.
+
+    Attributes:
+        basis: [K, k] orthonormal columns.
+        motions: [K] root mean square motion of the points along each direction found, at one
+            standard deviation of the prior, in unit boxes, largest first.
+    """
+
+    basis: Tensor
+    motions: Tensor
+
+
+def reduce(
+    move: Callable[[Tensor], Tensor],
+    mean: Tensor,
+    mass: Tensor,
+    *,
+    count: int | None = None,
+    metric: Metric = "mass",
+    samples: int = 6,
+    seed: int = 0,
+) -> Reduction:
+    """Find the coordinates of one shape.
+
+    Args:
+        move: State [K] to points [P, 3], differentiable.
+        mean: [K] of the prior.
+        mass: [P] weights of the points.
+        count: How many coordinates; by default those before the widest gap in the spectrum (the
+            largest ratio of one motion to the next), among the directions that visibly move the
+            shape, at most `MOST`, at least as many as hold 95 % of the energy.
+        metric: "mass", or "norm" for the paper's.
+        samples: States the metric is averaged over.
+        seed: Of those states.
+    """
+    if metric not in get_args(Metric):
+        raise InputError("unknown metric", value=metric, allowed=", ".join(get_args(Metric)))
+    share = mass / mass.sum()
+    rest = move(torch.zeros_like(mean))
+    generator = torch.Generator().manual_seed(seed)
+    total = torch.zeros(len(mean), len(mean), dtype=mean.dtype)
+    # Forward-mode derivatives exist only for the plain attention kernel.
+    with sdpa_kernel(SDPBackend.MATH):
+        for _ in range(samples):
+            z = mean + torch.randn(mean.shape, generator=generator, dtype=mean.dtype)
+            jacobian = torch.func.jacfwd(move)(z)
+            if metric == "norm":
+                away = (move(z) - rest) * share[:, None]
+                length = (away * (move(z) - rest)).sum().sqrt().clamp(min=1e-9)
+                gradient = torch.einsum("pi,pik->k", away, jacobian) / length
+                total += torch.outer(gradient, gradient) / samples
+            else:
+                flat = (share.sqrt()[:, None, None] * jacobian).flatten(0, 1)
+                total += flat.mT @ flat / samples
+    values, vectors = torch.linalg.eigh(total)
+    motions, vectors = values.flip(0).clamp(min=0).sqrt(), vectors.flip(1)
+    kept = _gap(motions) if count is None else count
+    if not 0 <= kept <= len(mean):
+        raise InputError("number of coordinates", value=kept, allowed=f"0 to {len(mean)}")
+    basis = varimax(vectors[:, :kept])
+    sign = torch.where(basis.mT @ mean < 0, -1.0, 1.0).to(basis.dtype)
+    return Reduction(basis * sign, motions)
+
+
+def _gap(motions: Tensor) -> int:
+    """How many of the descending motions to keep."""
+    visible = min(int((motions > _VISIBLE).sum()), MOST)
+    if visible == 0:
+        return 0
+    energy = motions.square().cumsum(0) / motions.square().sum()
+    least = min(int((energy < 0.95).sum()) + 1, visible)
+    after = torch.cat([motions[1:], motions.new_zeros(1)])
+    ratio = motions[:visible] / after[:visible].clamp(min=_VISIBLE / 4)
+    return least + int(ratio[least - 1 :].argmax())
+
+
+def varimax(basis: Tensor, *, rounds: int = 50) -> Tensor:
+    """Rotate orthonormal columns [K, k] within their span until each has few large entries.
+
+    Directions that move equally far come out of an eigendecomposition mixed at will; afterwards a
+    coordinate moves one part where that is possible (Kaiser 1958).
+    """
+    k = basis.shape[1]
+    if k < 2:
+        return basis
+    turn = torch.eye(k, dtype=basis.dtype)
+    for _ in range(rounds):
+        turned = basis @ turn
+        cubic = turned**3 - turned * turned.square().mean(0)
+        u, _, vh = torch.linalg.svd(basis.mT @ cubic)
+        turn = u @ vh
+    return basis @ turn

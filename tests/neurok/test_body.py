@@ -1,0 +1,125 @@
+"""LearnedBody: a mesh with coordinates, whatever the mesh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from untrained_neurok import TINY, shaken
+
+from kin4d.bodies import Body, play
+from kin4d.errors import InputError
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.primitives import box
+from kin4d.geometry.sampling import sample_surface
+from kin4d.neurok import LearnedBody, from_pretrained, save_pretrained
+from kin4d.neurok.familiarity import Familiarity
+from kin4d.neurok.reading import read_mesh
+from kin4d.training import load_tensors, save_tensors
+
+
+@pytest.fixture
+def body(two_boxes: Mesh, weights: Path) -> LearnedBody:
+    return LearnedBody.from_mesh(two_boxes, weights, coordinates=3)
+
+
+def test_it_is_a_body_at_rest_at_zero(body: LearnedBody) -> None:
+    assert isinstance(body, Body)
+    assert body.coordinates == ("q0", "q1", "q2")
+    assert np.abs(body.vertices(body.q0).numpy() - body.rest.vertices).max() < 1e-9
+    assert (body.limits[:, 0] < 0).all()
+    assert (body.limits[:, 1] > 0).all()
+    assert float(body.mass.sum()) == pytest.approx(1.0)
+
+
+def test_jacobian_is_the_derivative(body: LearnedBody) -> None:
+    q = torch.tensor([[0.3, -0.2, 0.5], [0.0, 0.1, 0.0]], dtype=torch.float64)
+    found = body.jacobian(q)
+    step = 1e-6
+    for i in range(3):
+        ahead, behind = q.clone(), q.clone()
+        ahead[:, i] += step
+        behind[:, i] -= step
+        slope = (body.points(ahead) - body.points(behind)) / (2 * step)
+        assert torch.allclose(found[..., i], slope, atol=1e-7)
+
+
+def test_batches_are_rows(body: LearnedBody) -> None:
+    q = body.sample(4, seed=1).reshape(2, 2, 3)
+    together = body.vertices(q)
+    assert together.shape == (2, 2, len(body.rest.vertices), 3)
+    assert torch.allclose(together[1, 0], body.vertices(q[1, 0]))
+    assert ((q >= body.limits[:, 0]) & (q <= body.limits[:, 1])).all()
+
+
+def test_probe_carries_places_with_the_vertices(body: LearnedBody) -> None:
+    samples = sample_surface(body.rest, 50, seed=0)
+    q = body.sample(1)[0]
+    expected = samples.points(body.vertices(q))
+    assert torch.allclose(body.probe(samples)(q), expected, atol=1e-12)
+
+
+def test_turning_the_mesh_turns_the_motion(two_boxes: Mesh, weights: Path) -> None:
+    upright = LearnedBody.from_mesh(two_boxes, weights, coordinates=2)
+    lying = two_boxes.with_vertices(two_boxes.vertices[:, [0, 2, 1]] * np.array([1, 1, -1.0]))
+    turned = LearnedBody.from_mesh(lying, weights, up="y", coordinates=2)
+    q = torch.tensor([0.5, -0.5], dtype=torch.float64)
+    expected = upright.vertices(q).numpy()[:, [0, 2, 1]] * np.array([1, 1, -1.0])
+    assert np.abs(turned.vertices(q).numpy() - expected).max() < 1e-4
+
+
+def test_coordinates_follow_the_spectrum(two_boxes: Mesh, weights: Path) -> None:
+    body = LearnedBody.from_mesh(two_boxes, weights)
+    assert 1 <= len(body.coordinates) <= 12
+    assert (body.motions[:-1] >= body.motions[1:]).all()
+    paper = LearnedBody.from_mesh(two_boxes, weights, coordinates=2, metric="norm")
+    assert len(paper.coordinates) == 2
+
+
+def test_ten_thousand_components_still_give_a_body(weights: Path) -> None:
+    rng = np.random.default_rng(0)
+    triangle = np.array([[0, 0, 0], [0.01, 0, 0], [0, 0.01, 0]])
+    vertices = (triangle + rng.uniform(0, 1, (10_000, 1, 3))).reshape(-1, 3)
+    soup = Mesh(name="soup", vertices=vertices, faces=np.arange(30_000).reshape(-1, 3))
+    body = LearnedBody.from_mesh(soup, weights)
+    assert torch.isfinite(body.vertices(body.sample(1)[0])).all()
+
+
+def test_play_shows_a_sweep(body: LearnedBody) -> None:
+    clip = play(body, body.sample(3))
+    assert clip.vertices.shape == (3, len(body.rest.vertices), 3)
+    assert np.abs(clip.vertices - body.vertices(body.sample(3)).numpy()).max() < 1e-5
+
+
+def test_strange_shapes_are_told(two_boxes: Mesh, tmp_path: Path) -> None:
+    model = shaken(TINY)
+    known = [read_mesh(box((1, a, b)), points=256).surface for a in (0.5, 1) for b in (0.4, 0.9)]
+    path = tmp_path / "w.safetensors"
+    save_pretrained(path, model, Familiarity.of(model, known), {})
+    usual = LearnedBody.from_mesh(box((1, 0.5, 0.4)), path, points=256)
+    strange = LearnedBody.from_mesh(two_boxes, path, points=256)
+    assert usual.confidence is not None
+    assert strange.confidence is not None
+    assert strange.confidence < usual.confidence
+    assert strange.confidence == 0.0
+
+
+def test_weights_of_another_version_or_shape_are_refused(weights: Path, tmp_path: Path) -> None:
+    tensors, about = load_tensors(weights)
+    save_tensors(tmp_path / "new.safetensors", tensors, {**about, "version": 99})
+    with pytest.raises(InputError, match="another version"):
+        from_pretrained(tmp_path / "new.safetensors")
+    wide = {**about, "config": {**about["config"], "width": 32}}
+    save_tensors(tmp_path / "wide.safetensors", tensors, wide)
+    with pytest.raises(InputError, match="do not match their config"):
+        from_pretrained(tmp_path / "wide.safetensors")
+    with pytest.raises(InputError, match="no such weights"):
+        from_pretrained("huge")
+
+
+@pytest.mark.parametrize("wrong", [{"mass": 0.0}, {"up": "x"}, {"coordinates": 999}])
+def test_wrong_options_are_refused(two_boxes: Mesh, weights: Path, wrong: dict) -> None:
+    with pytest.raises(InputError):
+        LearnedBody.from_mesh(two_boxes, weights, **wrong)

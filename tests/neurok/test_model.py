@@ -1,0 +1,125 @@
+"""The networks: what must hold whatever the weights."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from untrained_neurok import TINY, shaken
+
+from kin4d.errors import InputError
+from kin4d.geometry.transforms import rotvec_to_matrix
+from kin4d.neurok import Neurok, NeurokConfig
+from kin4d.neurok.encoders import TWIST_SCALE, Surface, fit_twists, sparse_softmax
+from kin4d.neurok.loss import Batch, LossWeights, affinity_loss, judge, training_loss
+
+FORMS = [
+    (decoder, motion)
+    for decoder in ("skinned", "point")
+    for motion in ("dual_quaternion", "offset")
+]
+
+
+def config(decoder: str, motion: str) -> NeurokConfig:
+    return NeurokConfig(**{**TINY.to_dict(), "decoder": decoder, "motion": motion})
+
+
+@pytest.mark.parametrize(("decoder", "motion"), FORMS)
+def test_state_zero_moves_nothing(surface: Surface, decoder: str, motion: str) -> None:
+    model = shaken(config(decoder, motion))
+    shape = model.encode(surface)
+    still = shape.rig.move(torch.zeros(2, TINY.tokens, 6))
+    moved = shape.rig.move(torch.ones(2, TINY.tokens, 6))
+    assert torch.allclose(still, surface.points, atol=1e-6)
+    assert (moved - surface.points).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize(("decoder", "motion"), FORMS)
+def test_other_points_are_driven_like_the_encoded_ones(
+    surface: Surface, decoder: str, motion: str
+) -> None:
+    model = shaken(config(decoder, motion))
+    shape = model.encode(surface)
+    z = torch.randn(2, TINY.tokens, 6, generator=torch.Generator().manual_seed(0))
+    again = model.drive(shape, surface).move(z)
+    assert torch.allclose(again, shape.rig.move(z), atol=1e-5)
+
+
+def test_order_of_points_does_not_matter(surface: Surface) -> None:
+    model = shaken(TINY)
+    order = torch.randperm(60, generator=torch.Generator().manual_seed(2))
+    mixed = Surface(
+        surface.points[:, order], surface.normals[:, order], surface.component[:, order]
+    )
+    first, second = model.encode(surface), model.encode(mixed)
+    assert torch.allclose(first.encoding.tokens, second.encoding.tokens, atol=1e-4)
+    assert torch.allclose(first.claims.weights[:, order], second.claims.weights, atol=1e-4)
+
+
+def test_weights_are_shares_and_small_ones_are_nothing() -> None:
+    logits = torch.tensor([[8.0, 0.0, -1.0], [0.0, 0.1, 0.2]])
+    weights = sparse_softmax(logits)
+    assert torch.allclose(weights.sum(-1), torch.ones(2))
+    assert weights[0].tolist() == [1.0, 0.0, 0.0]
+    assert (weights[1] > 0.2).all()
+
+
+def test_twists_are_read_off_rigid_parts() -> None:
+    generator = torch.Generator().manual_seed(3)
+    points = torch.rand(1, 80, 3, generator=generator) - 0.5
+    points[0, :40, 2] = 0.1  # a flat panel: its rotation is still determined
+    weights = torch.zeros(1, 80, 2)
+    weights[0, :40, 0] = 1
+    weights[0, 40:, 1] = 1
+    pivots = torch.tensor([[[0.3, 0.0, 0.1], [0.0, 0.0, 0.0]]])
+    turn, shift = torch.tensor([0.2, 1.1, -0.4]), torch.tensor([0.0, 0.2, 0.1])
+    rotation = rotvec_to_matrix(turn)
+    moved = points.clone()
+    moved[0, :40] = (points[0, :40] - pivots[0, 0]) @ rotation.T + pivots[0, 0]
+    moved[0, 40:] = points[0, 40:] + shift
+    twist, _ = fit_twists(weights, points, moved, pivots)
+    found = twist[0] * torch.tensor(TWIST_SCALE)
+    assert torch.allclose(found[0], torch.cat([turn, torch.zeros(3)]), atol=2e-2)
+    assert torch.allclose(found[1], torch.cat([torch.zeros(3), shift]), atol=2e-2)
+
+
+def test_affinity_wants_parts_apart_and_the_base_with_nobody() -> None:
+    part = torch.tensor([[0, 0, 1, 1]])
+    right = torch.tensor([[[1.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]]])
+    one = torch.tensor([[[1.0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]]])
+    swapped = right[..., [1, 0, 2]]
+    best = affinity_loss(right, part)
+    assert best < 0.01
+    assert affinity_loss(one, part) > best + 1
+    assert affinity_loss(swapped, part) > best + 1
+    assert affinity_loss(one, torch.full((1, 4), -1)) == 0
+
+
+def test_one_batch_is_learned_by_heart(surface: Surface) -> None:
+    torch.manual_seed(0)
+    model = Neurok(TINY)
+    part = (surface.points[..., 0] > 0).long()
+    moved = surface.points + 0.3 * part[..., None]
+    batch = Batch(surface, moved, part)
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    before = judge(model, [batch])
+    for _ in range(150):
+        loss, _ = training_loss(model, batch, 0.0, weights=LossWeights())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    after = judge(model.eval(), [batch])
+    assert after["ratio"] < 0.25 < before["ratio"]
+    assert after["guess"] < before["guess"]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"width": 10, "heads": 4}, {"tokens": 0}, {"decoder": "mesh"}, {"motion": "lerp"}]
+)
+def test_wrong_configs_are_refused(wrong: dict) -> None:
+    with pytest.raises(InputError):
+        NeurokConfig(**wrong)
+
+
+def test_a_newer_config_is_refused() -> None:
+    with pytest.raises(InputError, match="does not know"):
+        NeurokConfig.from_dict({**TINY.to_dict(), "wings": 2})

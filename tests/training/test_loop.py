@@ -1,0 +1,137 @@
+"""The training loop: it learns, and a run killed at any moment goes on as if it had not been."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from kin4d.errors import InputError, Kin4dError
+from kin4d.training import Plan, load_tensors, train
+
+pytest.importorskip("accelerate")
+
+RUN = """
+import sys, time, torch
+from torch import nn
+from kin4d.training import Plan, train
+
+def feed(rank, step):
+    while True:
+        generator = torch.Generator().manual_seed(1000 * rank + step)
+        x = torch.randn(16, 4, generator=generator)
+        yield x, x.sum(1, keepdim=True)
+        step += 1
+
+def loss(model, batch, done):
+    time.sleep(float(sys.argv[2]))
+    x, y = batch
+    error = (model(x + 0.01 * torch.randn_like(x)) - y).square().mean()
+    return error, {"error": error}
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 1))
+train(model, feed, loss, Plan(steps=60, warm=5, save_every=0.0, log_every=10), sys.argv[1],
+      about={"model": "toy"})
+"""
+
+
+def start(out: Path, pause: float) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, "-c", RUN, str(out), str(pause)], stderr=-3)
+
+
+def test_killed_runs_end_as_whole_ones(tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    assert start(whole, 0.0).wait(120) == 0
+    for _ in range(2):
+        run = start(cut, 0.05)
+        file = cut / "checkpoint.safetensors"
+        before = file.stat().st_mtime_ns if file.exists() else 0
+        deadline = time.monotonic() + 60
+        while not (file.exists() and file.stat().st_mtime_ns > before):
+            assert run.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        time.sleep(0.2)
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait(60)
+        assert load_tensors(file)[1]["step"] < 60
+    assert start(cut, 0.0).wait(120) == 0
+    first, _ = load_tensors(whole / "checkpoint.safetensors")
+    second, about = load_tensors(cut / "checkpoint.safetensors")
+    assert about["step"] == 60
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def feed(rank: int, step: int):
+    while True:
+        x = torch.randn(16, 2, generator=torch.Generator().manual_seed(step))
+        yield x, x[:, :1] - x[:, 1:]
+        step += 1
+
+
+def squared(model: nn.Module, batch, done: float):
+    x, y = batch
+    return (model(x) - y).square().mean(), {"done": torch.tensor(done)}
+
+
+def test_it_learns_and_reports(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = nn.Linear(2, 1)
+    lines: list[str] = []
+    weights = train(
+        model,
+        feed,
+        squared,
+        Plan(steps=300, rate=0.05, average=0.9, log_every=100),
+        tmp_path,
+        about={"model": "line"},
+        validate=lambda net: {"bias": float(net.bias)},
+        say=lines.append,
+    )
+    assert torch.allclose(weights["weight"], torch.tensor([[1.0, -1.0]]), atol=0.02)
+    assert any("min left" in line for line in lines)
+    assert any("dev: bias" in line for line in lines)
+    stored, about = load_tensors(tmp_path / "weights.safetensors")
+    assert torch.equal(stored["weight"], weights["weight"])
+    assert about["training"]["step"] == 300
+    assert "bias" in about["training"]["dev"]
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
+    plan = Plan(steps=2, log_every=1)
+    train(nn.Linear(2, 1), feed, squared, plan, tmp_path, about={"model": "one"})
+    with pytest.raises(InputError, match="belongs to another run"):
+        train(nn.Linear(2, 1), feed, squared, plan, tmp_path, about={"model": "two"})
+
+
+def test_divergence_is_named(tmp_path: Path) -> None:
+    def broken(model: nn.Module, batch, done: float):
+        return model(batch[0]).mean() * torch.nan, {}
+
+    with pytest.raises(Kin4dError, match="diverged at step 0"):
+        train(nn.Linear(2, 1), feed, broken, Plan(steps=2), tmp_path, about={})
+
+
+def test_the_rate_rises_stays_and_falls() -> None:
+    plan = Plan(steps=100, rate=1.0, warm=10, decay=0.5)
+    rates = [plan.rate_at(step) for step in range(100)]
+    assert rates[0] == pytest.approx(0.1)
+    assert rates[9:51] == [1.0] * 42
+    assert all(b < a for a, b in itertools.pairwise(rates[51:]))
+    assert rates[-1] < 0.01
+
+
+@pytest.mark.parametrize("wrong", [{"steps": 0}, {"rate": 0.0}, {"decay": 2.0}, {"average": 1.0}])
+def test_wrong_plans_are_refused(wrong: dict) -> None:
+    with pytest.raises(InputError, match="training plan"):
+        Plan(**{"steps": 10, **wrong})
