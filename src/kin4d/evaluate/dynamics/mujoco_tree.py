@@ -20,7 +20,7 @@ from kin4d.extras import require
 
 STEP = 5e-4  # s
 # Stiffness (1/s²) and damping (1/s) of a stop: so much of the latter that nothing bounces.
-_STOP = "-1e5 -2e3"
+_STOP = "-2e4 -1e4"
 _FOLLOW = "0.002 1"
 _ROUNDING = (
     1e-10  # of the largest moment, added to all: flat links lie on the bound of what is legal

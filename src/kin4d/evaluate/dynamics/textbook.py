@@ -16,7 +16,8 @@ from kin4d.evaluate.dynamics.closed_forms import (
     spinning_body,
 )
 from kin4d.evaluate.report import Check, Report
-from kin4d.geometry.primitives import box, sphere
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.primitives import box
 from kin4d.motion.materials import Material
 from kin4d.motion.scene import Actor, Scene
 from kin4d.motion.simulate import simulate
@@ -119,7 +120,11 @@ def _sliding(friction: float) -> tuple[str, str, float, float]:
 
 
 def _bouncing(restitution: float) -> tuple[str, str, float, float]:
-    ball = Floating(RigidBody(sphere(0.1, name="ball")))
+    import trimesh
+
+    # A vertex is its lowest point: a flat or an edge below would make it spin.
+    shape = trimesh.creation.uv_sphere(radius=0.1, count=[16, 16])
+    ball = Floating(RigidBody(Mesh(vertices=shape.vertices, faces=shape.faces, name="ball")))
     material = Material(name="ball", restitution=restitution, damping=0.0, friction=0.0)
     scene = Scene([Actor(ball, material=material)], ground=-1.1)
     clip = simulate(scene, seconds=2.2, fps=240).clips[0]
