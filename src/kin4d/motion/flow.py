@@ -109,6 +109,15 @@ def metric(jacobian):
 
 
 @numba.njit(cache=True, error_model="numpy")
+def rates(jacobian, p):
+    """dq/dt [k] of momentum p; not finite where the metric cannot be inverted."""
+    out = np.empty(len(p))
+    if not solve_spd(metric(jacobian), p, out):
+        out[:] = np.nan
+    return out
+
+
+@numba.njit(cache=True, error_model="numpy")
 def _pull_back(jacobian, covector, out):
     out[:] = 0.0
     for r in range(len(covector)):

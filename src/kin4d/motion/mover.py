@@ -9,7 +9,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.motion.contact.points import contact_points, join, nearest_place, panels
-from kin4d.motion.flow import OK, chord_step, flow, metric, solve_spd
+from kin4d.motion.flow import OK, chord_step, flow, metric, rates
 from kin4d.motion.forces import Force, State
 from kin4d.motion.forces.force import Panels, Place
 from kin4d.motion.maps.point_map import compile_map
@@ -17,6 +17,10 @@ from kin4d.motion.maps.rotation import recharted
 from kin4d.motion.scene import Actor
 
 _DEEPEST = 8  # A step is halved at most so often before it counts as failed.
+
+
+class Diverged(Exception):
+    """A step that failed; the text says in which quantity."""
 
 
 @dataclass(slots=True)
@@ -95,7 +99,8 @@ class Mover:
         self.map = compile_map(body, join(places), mass_scale=scale)
         self.limits = body.limits.numpy()
         self.size = mesh.diameter
-        self._weight: tuple[np.ndarray | None, np.ndarray] = (None, np.zeros(self.map.size))
+        self._weight: tuple[np.ndarray | None, np.ndarray, float]
+        self._weight = (None, np.zeros(self.map.size), 0.0)
         assert actor.q is not None and actor.qd is not None
         y, jacobian = self.map.embed(actor.q)
         heavy = np.diag(metric(jacobian))
@@ -106,6 +111,7 @@ class Mover:
                 hint="give the link it moves an inertial",
             )
         self.phase = Phase(actor.q.copy(), jacobian.T @ (jacobian @ actor.qd), y, jacobian)
+        self._places: list[tuple[np.ndarray, np.ndarray]] = []
         self.loads: Loads
 
     @property
@@ -115,10 +121,15 @@ class Mover:
 
     def rates(self, phase: Phase) -> np.ndarray:
         """dq/dt [k]."""
-        out = np.empty(self.width)
-        if not solve_spd(metric(phase.jacobian), phase.p, out):
-            out[:] = np.nan
-        return out
+        return rates(phase.jacobian, phase.p)
+
+    def places(self, phase: Phase) -> np.ndarray:
+        """The map's places [S, 3] (m); those of the last three phases are remembered."""
+        for q, places in self._places:
+            if q is phase.q:
+                return places
+        self._places = [(phase.q, self.map.places(phase.q)), *self._places[:2]]
+        return self._places[0][1]
 
     def kinetic(self, phase: Phase) -> float:
         """Joules."""
@@ -185,10 +196,13 @@ class Mover:
         if covector is not None:
             out.force += phase.jacobian.T @ self.map.lift(covector)
         if weight is not None:
-            # Weights seldom change; a floating body of lumped masses is no exception.
-            if weight is not self._weight[0]:
-                self._weight = (weight, self.map.lift(weight))
-            out.weight = self._weight[1]
+            known, lifted, offset = self._weight
+            if weight is not known:
+                lifted = self.map.lift(weight)
+                offset = float(np.vdot(weight, state.points) - lifted @ phase.y)
+                self._weight = (weight, lifted, offset)
+            out.weight = lifted
+            out.energy -= offset + float(lifted @ phase.y)
         return out
 
     def flow(self, phase: Phase, h: float, loads: Loads, *, order: int) -> Phase | None:

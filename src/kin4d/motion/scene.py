@@ -71,6 +71,8 @@ class Actor:
             value = getattr(self, what)
             if value is None:
                 value = self.body.q0 if what == "q" else torch.zeros_like(self.body.q0)
+            if not isinstance(value, torch.Tensor):
+                value = np.asarray(value, np.float64)  # A list would become single precision.
             value = check_coordinates(self.body, value).detach().to(torch.float64)
             if value.ndim != 1:
                 raise InputError(f"{what} of '{name}' must be [k]", value=tuple(value.shape))
@@ -81,11 +83,10 @@ class Actor:
     def all_forces(self, shared: Sequence[Force]) -> tuple[Force, ...]:
         """Its own forces, those shared by the scene, and what always holds."""
         forces = [*self.forces, *shared]
-        if not any(isinstance(force, Limits) for force in forces):
-            if bool(torch.isfinite(self.body.limits).any()):
-                inner = self.body.body if isinstance(self.body, Floating) else self.body
-                hard = isinstance(inner, LinkedBody)
-                forces.append(Limits(restitution=0.0) if hard else Limits())
+        limited = bool(torch.isfinite(self.body.limits).any())
+        if limited and not any(isinstance(force, Limits) for force in forces):
+            inner = self.body.body if isinstance(self.body, Floating) else self.body
+            forces.append(Limits(restitution=0.0 if isinstance(inner, LinkedBody) else None))
         if not any(isinstance(force, Damping) for force in forces) and self.substance.damping:
             forces.append(Damping())
         return tuple(forces)

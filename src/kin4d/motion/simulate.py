@@ -29,9 +29,10 @@ import numpy as np
 from kin4d.bodies.body import play
 from kin4d.errors import InputError
 from kin4d.motion.integrators import INTEGRATORS, Variational
+from kin4d.motion.mover import Diverged
 from kin4d.motion.scene import Actor, Scene
 from kin4d.motion.simulation import DivergedError, Simulation
-from kin4d.motion.world import Diverged, World
+from kin4d.motion.world import World
 
 LONGEST_STEP = 1 / 30
 
@@ -71,7 +72,7 @@ def simulate(
         raise InputError("unknown integrator", value=integrator, allowed=", ".join(INTEGRATORS))
     scheme = Variational(order) if integrator == "variational" else INTEGRATORS[integrator]()
     per_frame = max(1, int(np.ceil(1 / (fps * dt) - 1e-9)))
-    frames = int(round(seconds * fps)) + 1
+    frames = round(seconds * fps) + 1
     world = World(scene, scheme, 1 / (fps * per_frame))
     record = _Record(world, fps)
     started, steps = time.perf_counter(), 0
@@ -80,13 +81,13 @@ def simulate(
             for _ in range(per_frame):
                 world.step()
                 steps += 1
+            record.add()
         except Diverged as problem:
             wall = time.perf_counter() - started
             partial = record.simulation(steps, wall)
             raise DivergedError(
                 str(problem), step=steps, time=world.time, simulation=partial
             ) from None
-        record.add()
     return record.simulation(steps, time.perf_counter() - started)
 
 
@@ -101,11 +102,10 @@ class _Record:
 
     def add(self) -> None:
         contacts = self.world.contacts
-        deepest = contacts.deepest()
+        energies, deepest = self.world.energies(), contacts.deepest()
         for i, mover in enumerate(self.world.movers):
             self.q[i].append(mover.phase.q.copy())
-            energies = mover.kinetic(mover.phase), mover.loads.energy
-            self.rows[i].append((*energies, float(contacts.counts[i]), float(deepest[i])))
+            self.rows[i].append((*energies[i], float(contacts.counts[i]), float(deepest[i])))
 
     def simulation(self, steps: int, wall: float) -> Simulation:
         names = ("kinetic", "potential", "contacts", "penetration")

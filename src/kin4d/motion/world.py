@@ -6,12 +6,10 @@ import numpy as np
 
 from kin4d.motion.contact.response import Contacts
 from kin4d.motion.integrators import Integrator
-from kin4d.motion.mover import Mover, Phase
+from kin4d.motion.mover import Diverged, Mover, Phase
 from kin4d.motion.scene import Scene
 
-
-class Diverged(Exception):
-    """A step that failed; the text says in which quantity."""
+_FAST = 1e4  # m/s, and sizes per second: nothing here moves so fast.
 
 
 class World:
@@ -60,9 +58,22 @@ class World:
             ahead=(now, now + self.h),
         )
 
+    def energies(self) -> list[tuple[float, float]]:
+        """Kinetic and potential energy (J) of each mover; `Diverged` if one has exploded."""
+        out = []
+        for mover in self.movers:
+            kinetic = mover.kinetic(mover.phase)
+            speed = np.sqrt(2 * kinetic / mover.map.mass.sum())
+            if not speed < max(_FAST, _FAST * mover.size):
+                raise Diverged(f"the kinetic energy of '{mover.actor.name}' is {kinetic:.3g} J")
+            out.append((kinetic, mover.loads.energy))
+        return out
+
     def _check(self, mover: Mover) -> None:
-        """Raise `Diverged` if a quantity is not finite or has exploded."""
+        """Raise `Diverged` if a quantity is not finite."""
         phase, name = mover.phase, mover.actor.name
+        if np.isfinite(float(phase.q @ phase.q) + float(phase.p @ phase.p)):
+            return
         for what, values in (("coordinates", phase.q), ("momentum", phase.p)):
             if not np.isfinite(values).all():
                 coordinate = mover.actor.body.coordinates[int((~np.isfinite(values)).argmax())]

@@ -10,7 +10,7 @@ from kin4d.motion.contact.detect import choose, near_part, near_plane, near_soft
 from kin4d.motion.contact.shape import Shape
 from kin4d.motion.materials import Material
 
-_MOST = 12  # Contacts kept of one pair: enough for a rigid face and for what deforms.
+_MOST = 8  # Contacts kept of one pair: enough for a rigid face and for what deforms.
 _MARGIN = 0.02  # Of the size: points nearer than that are looked at.
 
 
@@ -41,6 +41,7 @@ class Pair:
     Attributes:
         friction: Geometric mean of both materials' coefficients.
         restitution: Likewise.
+        memory: [2, C, 3] N s that acted last on the first side's points, before and after moving.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Pair:
         self.friction = float(np.sqrt(a.friction * b.friction))
         self.restitution = float(np.sqrt(a.restitution * b.restitution))
         self.margin = _MARGIN * first.size
+        self.memory = np.zeros((2, first.count, 3))
 
     def find(
         self, points: np.ndarray, others: np.ndarray, q: np.ndarray, *, most: int = _MOST

@@ -13,55 +13,18 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.motion.contact.pairs import Pair, Touches
+from kin4d.motion.contact.rows import Rows, write_jacobian, write_touches
 from kin4d.motion.contact.shape import Shape
-from kin4d.motion.contact.solve import LEAD, STOP, TOUCH, frames_of, solve_impulses
+from kin4d.motion.contact.solve import LEAD, STOP, TOUCH
 from kin4d.motion.flow import metric
-from kin4d.motion.mover import Mover, Phase
+from kin4d.motion.materials import material
+from kin4d.motion.mover import Diverged, Mover, Phase
 from kin4d.motion.scene import Scene
 
-_SWEEPS = 100
 _RECOVERY = 0.1  # Sizes per second at which what is inside is let out.
 _DEEP = 0.01  # Of the size: deeper than that at the start is a mistake.
-
-
-class Rows:
-    """Constraints of one step, gathered."""
-
-    def __init__(self, width: int) -> None:
-        self.width = width
-        self.kind: list[np.ndarray] = []
-        self.rows: list[np.ndarray] = []
-        self.velocity: list[np.ndarray] = []
-        self.target: list[np.ndarray] = []
-        self.friction: list[np.ndarray] = []
-        self.bounce: list[np.ndarray] = []
-
-    def add(self, kind, rows, velocity, target, friction, bounce) -> None:
-        """Constraints of one kind: rows [N, 3, K], velocity and target [N, 3], the rest [N]."""
-        n = len(rows)
-        self.kind.append(np.full(n, kind))
-        self.rows.append(rows)
-        self.velocity.append(velocity)
-        self.target.append(target)
-        self.friction.append(np.broadcast_to(friction, n))
-        self.bounce.append(bounce)
-
-    def solve(self, inverses: np.ndarray, tolerance: float) -> np.ndarray:
-        """Impulses [N, 3]."""
-        rows = np.concatenate(self.rows)
-        impulse = np.zeros((len(rows), 3))
-        solve_impulses(
-            np.concatenate(self.kind),
-            rows,
-            rows @ inverses,
-            np.concatenate(self.velocity),
-            np.concatenate(self.target),
-            np.concatenate(self.friction),
-            impulse,
-            _SWEEPS,
-            tolerance,
-        )
-        return impulse
+_MISSED = 0.01  # Of the size, by which a led place may miss its target.
+_NOWHERE, _NOTHING, _NO_JACOBIAN = np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3, 0))
 
 
 class Contacts:
@@ -78,8 +41,8 @@ class Contacts:
         self._width = int(ends[-1])
         self._size = min(mover.size for mover in movers)
         self.counts = np.zeros(len(movers), np.int64)
-        surface = scene.surface
-        assert surface is None or not isinstance(surface, str)
+        self._rows, self._later = Rows(self._width), Rows(self._width)
+        surface = None if scene.surface is None else material(scene.surface)
         shapes = [
             Shape(
                 mover.actor.name, mover.actor.body, mover.map,
@@ -89,7 +52,7 @@ class Contacts:
             if mover.contact_count
         ]  # fmt: skip
         still = [Shape.still(mesh, surface) for mesh in scene.obstacles]
-        self._still = {id(shape): shape.map.places(np.zeros(0)) for shape in still}
+        self._still = {id(shape): shape.map.places(_NOTHING) for shape in still}
         self.pairs: list[Pair] = []
         for i, shape in enumerate(shapes):
             if scene.ground is not None:
@@ -101,10 +64,8 @@ class Contacts:
 
     def deepest(self) -> np.ndarray:
         """[movers] m by which each is inside something now; 0 if nowhere."""
-        places = [mover.map.places(mover.phase.q) for mover in self.movers]
-        phases = [mover.phase for mover in self.movers]
         out = np.zeros(len(self.movers))
-        for pair, touches in self._find(phases, places):
+        for pair, touches in self._find([mover.phase for mover in self.movers]):
             depth = max(0.0, -float(touches.gap.min()))
             for shape in (pair.first, pair.second):
                 if shape is not None and shape.mover >= 0:
@@ -127,28 +88,19 @@ class Contacts:
             again: Makes the step of one mover from its start with impulses.
         """
         self.counts[:] = 0
-        if not self.pairs and all(
-            mover.loads.stops is None and not mover.loads.goals for mover in self.movers
-        ):
+        rows, found = self._rows, self._find(ended)
+        rows.clear()
+        if found:
+            self._touch_rows(found, begun, ended, h)
+        stops = self._stop_rows(begun, ended, h)
+        self._lead_rows(begun, ended, h)
+        if not rows.count:
             return ended
-        after = [mover.map.places(phase.q) for mover, phase in zip(self.movers, ended, strict=True)]
-        found = self._find(ended, after)
-        rows = Rows(self._width)
-        rates = [mover.rates(phase) for mover, phase in zip(self.movers, begun, strict=True)]
-        for pair, touches in found:
-            self._touch_rows(rows, pair, touches, begun, ended, after, rates, h)
-        stops = self._stop_rows(rows, begun, ended, rates, h)
-        self._lead_rows(rows, begun, after, h)
-        if not rows.rows:
-            return ended
-        inverses = np.zeros((self._width, self._width))
-        for mover, phase, columns in zip(self.movers, begun, self._columns, strict=True):
-            gram = metric(phase.jacobian) + 0.25 * h * h * mover.loads.stiffness
-            inverses[columns, columns] = np.linalg.inv(gram)
-        impulse = rows.solve(inverses, 1e-7 * self._size / h)
+        stiffness = [0.25 * h * h * mover.loads.stiffness for mover in self.movers]
+        impulse, total = rows.solve(self._inverses(begun, stiffness), 3e-7 * self._size / h)
+        _remember(found, impulse, 0)
         if not impulse.any():
             return ended
-        total = np.einsum("na,nak->k", impulse, np.concatenate(rows.rows))
         moved = []
         for mover, start, end, columns in zip(
             self.movers, begun, ended, self._columns, strict=True
@@ -157,155 +109,169 @@ class Contacts:
                 start = Phase(start.q, start.p + total[columns], start.y, start.jacobian)
                 end = again(mover, start)
             moved.append(end)
-        return self._part(rows, found, stops, impulse, moved)
+        self._check_leads(moved)
+        return self._part(found, stops, impulse[:, 0] > 0, moved, h)
 
-    def _find(self, phases: list[Phase], places: list[np.ndarray]) -> list[tuple[Pair, Touches]]:
+    def _find(self, phases: list[Phase]) -> list[tuple[Pair, Touches]]:
         out = []
         for pair in self.pairs:
-            points, _ = self._of(pair.first, phases, places)
-            others, q = self._of(pair.second, phases, places)
-            touches = pair.find(points, others, q)
+            others = self._places(pair.second, phases)
+            touches = pair.find(
+                self._places(pair.first, phases), others, self._q(pair.second, phases)
+            )
             if touches is not None:
                 out.append((pair, touches))
         return out
 
-    def _of(self, shape: Shape | None, phases: list[Phase], places: list[np.ndarray]):
-        """Places and coordinates of a shape."""
+    def _places(self, shape: Shape | None, phases: list[Phase]) -> np.ndarray:
         if shape is None:
-            return _NOWHERE, _NOTHING
+            return _NOWHERE
         if shape.mover < 0:
-            return self._still[id(shape)], _NOTHING
-        return places[shape.mover], phases[shape.mover].q
+            return self._still[id(shape)]
+        return self.movers[shape.mover].places(phases[shape.mover])
 
-    def _rows_of(self, pair: Pair, touches: Touches, points: np.ndarray, phases: list[Phase]):
-        """Relative velocity of the two sides in the contact frames: [N, 3, K]."""
-        out = np.zeros((len(touches.index), 3, self._width))
-        first, second = pair.first, pair.second
-        if first.mover >= 0:
-            out[:, :, self._columns[first.mover]] = first.map.place_jacobians(
-                phases[first.mover].q, touches.index
+    def _q(self, shape: Shape | None, phases: list[Phase]) -> np.ndarray:
+        return _NOTHING if shape is None or shape.mover < 0 else phases[shape.mover].q
+
+    def _rates(self, phases: list[Phase]) -> np.ndarray:
+        """[K] of all movers."""
+        return np.concatenate(
+            [mover.rates(phase) for mover, phase in zip(self.movers, phases, strict=True)]
+        )
+
+    def _inverses(self, phases: list[Phase], stiffness: list[np.ndarray] | None) -> np.ndarray:
+        """[K, K] inverse mass matrices of all movers, with what stiffness adds to them."""
+        out = np.zeros((self._width, self._width))
+        for i, (phase, columns) in enumerate(zip(phases, self._columns, strict=True)):
+            gram = metric(phase.jacobian)
+            out[columns, columns] = np.linalg.inv(
+                gram if stiffness is None else gram + stiffness[i]
             )
+        return out
+
+    def _jacobian(self, out, pair: Pair, touches: Touches, places, phases: list[Phase]):
+        """Write [N, 3, K] of touches, given where the first side's points are; their frames."""
+        first, second = pair.first, pair.second
+        one = other = _NO_JACOBIAN
+        at_one = at_other = 0
+        if first.mover >= 0:
+            one = first.map.place_jacobians(phases[first.mover].q, touches.index)
+            at_one = self._columns[first.mover].start
         if second is not None and second.mover >= 0:
-            q, columns = phases[second.mover].q, self._columns[second.mover]
+            q, at_other = phases[second.mover].q, self._columns[second.mover].start
             if second.is_linked:
                 carried = second.map.carried_jacobians  # pyright: ignore[reportAttributeAccessIssue]
-                out[:, :, columns] -= carried(q, touches.carrier, points)
+                other = carried(q, touches.carrier, places[touches.index])
             else:
-                out[:, :, columns] -= second.map.place_jacobians(q, touches.carrier)
-        return frames_of(touches.normal) @ out
+                other = second.map.place_jacobians(q, touches.carrier)
+        return write_jacobian(out, touches.normal, one, at_one, other, at_other)
 
-    def _touch_rows(self, rows: Rows, pair, touches, begun, ended, after, rates, h) -> None:
-        points = self._of(pair.first, ended, after)[0][touches.index]
-        jacobians = self._rows_of(pair, touches, points, begun)
-        moved = np.zeros(self._width)
-        for columns, start, end in zip(self._columns, begun, ended, strict=True):
-            moved[columns] = end.q - start.q
-        velocity = jacobians @ (moved / h)
-        if pair.first.mover >= 0:
-            # The points' own way is known exactly; what curves is not in the Jacobian.
-            now = pair.first.map.places(begun[pair.first.mover].q)[touches.index]
-            own = self._columns[pair.first.mover]
-            straight = jacobians[:, :, own] @ (moved[own] / h)
-            way = frames_of(touches.normal) @ ((points - now) / h)[:, :, None]
-            velocity += way[:, :, 0] - straight
-        before = touches.gap - h * velocity[:, 0]
-        target = np.zeros_like(velocity)
-        target[:, 0] = np.where(
-            before > 0,
-            -before / h,
-            np.minimum(-0.2 * before / h, _RECOVERY * pair.first.size),
-        )
-        # Normal speed at the moment of touching, between those at both ends of the step.
-        start = jacobians[:, 0] @ np.concatenate(rates)
-        share = np.clip(before / np.maximum(before - touches.gap, 1e-30), 0, 1)
-        speed = start + share * 2 * (velocity[:, 0] - start)
-        rows.add(
-            TOUCH, jacobians, velocity, target, pair.friction, _bounce(speed, pair.restitution, h)
-        )
+    def _touch_rows(self, found, begun: list[Phase], ended: list[Phase], h: float) -> None:
+        rates = self._rates(begun)
+        moved = np.concatenate([b.q - a.q for a, b in zip(begun, ended, strict=True)])
+        for pair, touches in found:
+            count, first = len(touches.index), pair.first
+            jacobian, velocity, target, friction, bounce, guess = self._rows.add(count, TOUCH)
+            guess[:] = pair.memory[0, touches.index]
+            friction[:] = pair.friction
+            places = self._places(first, ended)
+            frames = self._jacobian(jacobian, pair, touches, places, begun)
+            own, way = (0, 0), np.zeros((count, 3))
+            if first.mover >= 0:
+                columns = self._columns[first.mover]
+                own = (columns.start, columns.stop)
+                way = places[touches.index] - self._places(first, begun)[touches.index]
+            write_touches(
+                jacobian, velocity, target, bounce, frames, touches.gap, way, own, moved, rates, h,
+                _RECOVERY * first.size, pair.restitution,
+            )  # fmt: skip
 
-    def _stop_rows(self, rows: Rows, begun, ended, rates, h) -> list[tuple[int, np.ndarray]]:
-        """Rows of coordinates at their stops; also which they are."""
+    def _stop_rows(self, begun, ended, h: float) -> list[np.ndarray]:
+        """Rows of coordinates beyond their stops; also their Jacobians, one array per side."""
         added = []
         for number, mover in enumerate(self.movers):
             stops = mover.loads.stops
             if stops is None:
                 continue
-            start, end, rate = begun[number].q, ended[number].q, rates[number]
+            start, end = begun[number].q, ended[number].q
             for side, sign in ((0, 1.0), (1, -1.0)):
                 gap = sign * (end - stops[:, side])
                 hit = np.flatnonzero(gap < 0)
                 if not len(hit):
                     continue
-                jacobians = np.zeros((len(hit), 3, self._width))
-                jacobians[np.arange(len(hit)), 0, self._columns[number].start + hit] = sign
-                velocity, target = np.zeros((len(hit), 3)), np.zeros((len(hit), 3))
+                jacobian, velocity, target, _, bounce, _ = self._rows.add(len(hit), STOP)
+                jacobian[np.arange(len(hit)), 0, self._columns[number].start + hit] = sign
+                velocity[:], target[:] = 0.0, 0.0
                 velocity[:, 0] = sign * (end - start)[hit] / h
                 before = gap[hit] - h * velocity[:, 0]
                 target[:, 0] = np.where(before > 0, -before / h, -0.2 * before / h)
-                bounce = stops[hit, 2] * np.maximum(-sign * rate[hit], 0)
-                rows.add(STOP, jacobians, velocity, target, 0.0, bounce)
-                added.append((number, jacobians))
+                bounce[:] = stops[hit, 2] * np.maximum(-sign * mover.rates(begun[number])[hit], 0)
+                added.append(jacobian.copy())
         return added
 
-    def _lead_rows(self, rows: Rows, begun, after, h) -> None:
+    def _lead_rows(self, begun, ended, h: float) -> None:
         for number, mover in enumerate(self.movers):
             for index, goal in mover.loads.goals:
-                jacobians = np.zeros((1, 3, self._width))
-                jacobians[:, :, self._columns[number]] = mover.map.place_jacobians(
+                jacobian, velocity, target, _, _, _ = self._rows.add(1, LEAD)
+                jacobian[:, :, self._columns[number]] = mover.map.place_jacobians(
                     begun[number].q, np.array([index])
                 )
-                missing = (goal - after[number][index]) / h
-                rows.add(LEAD, jacobians, np.zeros((1, 3)), missing[None], 0.0, np.zeros(1))
+                velocity[:] = 0.0
+                target[:] = (goal - mover.places(ended[number])[index]) / h
 
-    def _part(self, rows: Rows, found, stops, impulse: np.ndarray, moved: list[Phase]):
+    def _check_leads(self, phases: list[Phase]) -> None:
+        for mover, phase in zip(self.movers, phases, strict=True):
+            for index, goal in mover.loads.goals:
+                missing = float(np.linalg.norm(goal - mover.places(phase)[index]))
+                if missing > _MISSED * mover.size:
+                    raise Diverged(
+                        f"a led place of '{mover.actor.name}' misses its target by {missing:.3g} m: "
+                        "constraints contradict each other, or the target jumps or is out of reach"
+                    )
+
+    def _part(self, found, stops, hit: np.ndarray, moved: list[Phase], h: float) -> list[Phase]:
         """Velocities after touching: `moved` with impulses at the end of the step."""
-        later = Rows(self._width)
-        at, number = 0, 0
-        qd = np.concatenate(
-            [mover.rates(phase) for mover, phase in zip(self.movers, moved, strict=True)]
-        )
-        places = [
-            mover.map.places(phase.q) for mover, phase in zip(self.movers, moved, strict=True)
-        ]
+        rows, later, at = self._rows, self._later, 0
+        later.clear()
+        again: list[tuple[Pair, Touches]] = []
+        qd = self._rates(moved)
         for pair, touches in found:
-            hit = impulse[at : at + len(touches.index), 0] > 0
-            bounce, at, number = rows.bounce[number][hit], at + len(touches.index), number + 1
-            if not hit.any():
+            count = len(touches.index)
+            here = np.flatnonzero(hit[at : at + count])
+            bounces, at = rows.bounce(at, count), at + count
+            if not len(here):
                 continue
             for shape in (pair.first, pair.second):
                 if shape is not None and shape.mover >= 0:
-                    self.counts[shape.mover] += int(hit.sum())
-            touching = touches.take(hit)
-            points = self._of(pair.first, moved, places)[0][touching.index]
-            jacobians = self._rows_of(pair, touching, points, moved)
-            target = np.zeros((len(bounce), 3))
-            target[:, 0] = bounce
-            later.add(TOUCH, jacobians, jacobians @ qd, target, pair.friction, bounce)
-        for _, jacobians in stops:
-            hit = impulse[at : at + len(jacobians), 0] > 0
-            bounce, at, number = rows.bounce[number][hit], at + len(jacobians), number + 1
-            if hit.any():
-                target = np.zeros((len(bounce), 3))
-                target[:, 0] = bounce
-                later.add(STOP, jacobians[hit], jacobians[hit] @ qd, target, 0.0, bounce)
-        if not later.rows:
+                    self.counts[shape.mover] += len(here)
+            jacobian, velocity, target, friction, _, guess = later.add(len(here), TOUCH)
+            touching = touches.take(here)
+            guess[:] = pair.memory[1, touching.index]
+            again.append((pair, touching))
+            friction[:] = pair.friction
+            places = self._places(pair.first, moved)
+            self._jacobian(jacobian, pair, touching, places, moved)
+            velocity[:], target[:] = jacobian @ qd, 0.0
+            target[:, 0] = bounces[here]
+        for known in stops:
+            here = np.flatnonzero(hit[at : at + len(known)])
+            bounces, at = rows.bounce(at, len(known)), at + len(known)
+            if len(here):
+                jacobian, velocity, target, _, _, _ = later.add(len(here), STOP)
+                jacobian[:] = known[here]
+                velocity[:], target[:] = jacobian @ qd, 0.0
+                target[:, 0] = bounces[here]
+        if not later.count:
             return moved
-        inverses = np.zeros((self._width, self._width))
-        for phase, columns in zip(moved, self._columns, strict=True):
-            inverses[columns, columns] = np.linalg.inv(metric(phase.jacobian))
-        solved = later.solve(inverses, 1e-6 * self._size)
-        total = np.einsum("na,nak->k", solved, np.concatenate(later.rows))
+        solved, total = later.solve(self._inverses(moved, None), 3e-7 * self._size / h)
+        _remember(again, solved, 1)
         return [
             Phase(phase.q, phase.p + total[columns], phase.y, phase.jacobian)
             for phase, columns in zip(moved, self._columns, strict=True)
         ]
 
     def _refuse_overlap(self) -> None:
-        phases = [mover.phase for mover in self.movers]
-        places = [
-            mover.map.places(phase.q) for mover, phase in zip(self.movers, phases, strict=True)
-        ]
-        for pair, touches in self._find(phases, places):
+        for pair, touches in self._find([mover.phase for mover in self.movers]):
             depth = -float(touches.gap.min())
             if depth > _DEEP * pair.first.size:
                 other = "the ground" if pair.second is None else f"'{pair.second.name}'"
@@ -316,10 +282,11 @@ class Contacts:
                 )
 
 
-_NOWHERE, _NOTHING = np.zeros((0, 3)), np.zeros(0)
-
-
-def _bounce(speed: np.ndarray, restitution: float, h: float) -> np.ndarray:
-    """Speeds [N] with which points part that meet at `speed`; slow ones do not bounce."""
-    slow = 4 * 9.81 * h
-    return np.where(speed < -slow, -restitution * speed, 0.0)
+def _remember(found: list[tuple[Pair, Touches]], impulse: np.ndarray, stage: int) -> None:
+    """Keep the impulses of touches as first guesses for the next step."""
+    at = 0
+    for pair, touches in found:
+        count = len(touches.index)
+        pair.memory[stage] = 0.0
+        pair.memory[stage, touches.index] = impulse[at : at + count]
+        at += count

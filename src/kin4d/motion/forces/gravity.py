@@ -22,9 +22,9 @@ class Gravity:
         self._weights: WeakKeyDictionary[PointMap, np.ndarray] = WeakKeyDictionary()
 
     def load(self, state: State) -> Load:
-        """m g on each mass point, with energy -m g.x."""
+        """m g on each mass point."""
         weight = self._weights.get(state.map)
         if weight is None:
             weight = state.mass[:, None] * self.acceleration
             self._weights[state.map] = weight
-        return Load(weight=weight, energy=-float(np.vdot(weight, state.points)))
+        return Load(weight=weight)
