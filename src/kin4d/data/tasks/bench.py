@@ -17,7 +17,7 @@ from kin4d.geometry.mesh import Mesh
 TIMESTEP = 0.0025
 # Contact bits: who meets whom. Fixed things do not meet each other.
 _ROBOT, _LOOSE = 1, 2
-_PADS, _SMOOTH = (1.6, 0.02, 0.001), (0.35, 0.005, 0.0001)
+_PADS, _SMOOTH = (1.6, 0.02, 0.001), (0.2, 0.005, 0.0001)
 _GRIP_FORCE = 25.0
 
 
@@ -124,6 +124,7 @@ class Bench:
             conaffinity=_ROBOT | _LOOSE,
             condim=4 if contype else 3,
             friction=_SMOOTH if geom.slippery else (0.9, 0.01, 0.0005),
+            priority=2 if geom.slippery else 0,
         )
         if mass is not None:
             made.mass = mass

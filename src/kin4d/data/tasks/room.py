@@ -154,12 +154,12 @@ def _pattern(dice: np.random.Generator, color: tuple[int, int, int], *, wall: bo
         tone = ((x * cells).astype(int) + (y * cells).astype(int)) % 2 * 2.0 - 1
     elif kind == "stripes":
         bars = int(dice.choice([4, 6, 10]))
-        tone = np.sign(np.sin(2 * np.pi * bars * x))
+        tone = 0.5 * np.sign(np.sin(2 * np.pi * bars * x))
     elif kind == "grain":
         tone = np.sin(2 * np.pi * (6 * y + 0.35 * np.sin(2 * np.pi * x) + dice.random()))
         tone = 0.6 * tone + 0.4 * np.sin(2 * np.pi * (17 * y + 0.5 * np.cos(2 * np.pi * x)))
     elif kind == "specks":
-        tone = dice.normal(0, 0.9, (_TEXELS // 4, _TEXELS // 4)).repeat(4, 0).repeat(4, 1)
+        tone = dice.normal(0, 0.35, (_TEXELS // 8, _TEXELS // 8)).repeat(8, 0).repeat(8, 1)
     picture = np.clip(np.array(color) * (1 + contrast * tone[..., None]), 0, 255).astype(np.uint8)
     return Material(
         name=kind,

@@ -12,6 +12,10 @@ from kin4d.data.tasks.arm import Arm, load_arm
 from kin4d.data.tasks.bench import Bench, Thing
 from kin4d.data.tasks.path import Path, looking
 from kin4d.data.tasks.room import Room
+from kin4d.data.tasks.servo import servo_targets
+from kin4d.errors import InputError
+
+_ATTEMPTS, _REACHED = 60, 2e-3
 
 
 class State:
@@ -137,26 +141,47 @@ class Scene:
 
 
 def set_up(
-    name: str, task: Callable[[Bench, Path], Script], *, arm: str = "sketch", seed: int = 0
+    name: str,
+    task: Callable[[Bench, Path], Script],
+    *,
+    start: np.ndarray,
+    arm: str = "sketch",
+    seed: int = 0,
 ) -> Scene:
     """Build the scene of a task function; the same seed gives the same scene, always.
 
     What happens and how it looks are drawn from separate streams, so that changing one does not
     change the other.
+
+    Layouts in which the expert's way leads out of the arm's reach are drawn again.
+
+    Args:
+        name: Of the task.
+        task: Puts things on the bench and writes the script.
+        start: [2, 3] m: corners of the box in which the hand starts.
+        arm: Which robot.
+        seed: Of everything.
     """
     loaded = load_arm(arm)
-    rng = np.random.default_rng([seed, 0])
-    bench = Bench(loaded, rng)
-    at = np.array([rng.uniform(-0.1, 0.02), rng.uniform(-0.12, 0.12), rng.uniform(0.19, 0.26)])
-    first = looking(at, yaw=rng.uniform(-0.4, 0.4))
-    start = loaded.coordinates(first)
-    script = task(bench, Path(loaded.grasp_pose(start)))
-    room = Room.draw(np.random.default_rng([seed, 1]), script)
+    for attempt in range(_ATTEMPTS):
+        rng = np.random.default_rng([seed, attempt])
+        bench = Bench(loaded, rng)
+        first = looking(rng.uniform(*start), yaw=rng.uniform(-0.4, 0.4))
+        q = loaded.coordinates(first)
+        script = task(bench, Path(loaded.grasp_pose(q)))
+        _, missed = servo_targets(loaded, q, script.path.actions())
+        if missed < _REACHED:
+            break
+    else:
+        raise InputError(
+            f"{arm} cannot reach what '{name}' asks for in any of {_ATTEMPTS} layouts", value=seed
+        )
+    room = Room.draw(np.random.default_rng([seed, _ATTEMPTS]), script)
     return Scene(
         task=name,
         seed=seed,
         arm=loaded,
-        start=start,
+        start=q,
         model=bench.spec.compile(),
         things=tuple(bench.things),
         room=room,

@@ -9,14 +9,11 @@ import numpy as np
 from kin4d.data.tasks.bench import TIMESTEP
 from kin4d.data.tasks.path import RATE
 from kin4d.data.tasks.scene import Scene
-from kin4d.motion.actions import Actions, integrate
-from kin4d.motion.conventions import values_to_poses
-from kin4d.motion.ik import follow
+from kin4d.data.tasks.servo import servo_targets
+from kin4d.motion.actions import Actions
 
 SUBSTEPS = 4
 """Servo targets between two actions; they lead there in a straight line."""
-_TOLERANCE = (1e-4, 1e-3)
-_MAX_STEP = 0.25
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,25 +35,6 @@ class Rollout:
     success: bool
 
 
-def joint_targets(scene: Scene, actions: Actions) -> np.ndarray:
-    """[T, k] coordinates that carry out pose deltas from the scene's start."""
-    arm = scene.arm
-    deltas = values_to_poses(actions.values, actions.rotation)
-    poses = integrate(deltas, arm.grasp_pose(scene.start), frame=actions.frame)
-    found = follow(
-        arm.body,
-        poses,
-        q_start=scene.start,
-        posture=arm.posture,
-        tolerance=_TOLERANCE,
-        max_step=_MAX_STEP,
-    )
-    q = found.q.numpy().copy()
-    assert actions.gripper is not None
-    q[:, arm.grip] = arm.closed + actions.gripper * (arm.opened - arm.closed)
-    return q
-
-
 def simulate(scene: Scene, actions: Actions, *, frames: int = 49) -> Rollout:
     """Carry out `actions` and record `frames` moments spread evenly from first to last.
 
@@ -68,7 +46,7 @@ def simulate(scene: Scene, actions: Actions, *, frames: int = 49) -> Rollout:
     import mujoco
 
     model, data = scene.model, scene.reset()
-    targets = joint_targets(scene, actions)
+    targets, _ = servo_targets(scene.arm, scene.start, actions)
     controls = scene.controls(np.concatenate([scene.start[None], targets]))
     steps = round(1 / (RATE * TIMESTEP * SUBSTEPS))
     share = np.linspace(0, 1, SUBSTEPS + 1)[1:, None]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from kin4d.data.tasks.bench import Bench
 from kin4d.data.tasks.catalog import handling, opening
 from kin4d.data.tasks.path import Path
@@ -20,38 +22,55 @@ class Task:
     Attributes:
         name: "open_drawer".
         plan: Sets things on a bench and writes what is wanted and how it is done.
+        start: Corners (m) of the box in which the hand starts.
     """
 
     name: str
     plan: Callable[[Bench, Path], Script]
+    start: tuple[tuple[float, float, float], tuple[float, float, float]]
 
     def build(self, seed: int, *, arm: str = "sketch") -> Scene:
         """The scene of a seed and an arm: model, things, camera, instruction and judge."""
-        return set_up(self.name, self.plan, arm=arm, seed=seed)
+        return set_up(self.name, self.plan, start=np.array(self.start), arm=arm, seed=seed)
 
     def expert(self, scene: Scene) -> Actions:
         """Pose deltas and gripper openings that do the task from the scene's start."""
         return scene.script.path.actions()
 
 
+_ABOVE = ((-0.1, -0.12, 0.19), (0.02, 0.12, 0.25))
+_BACK = ((-0.2, -0.1, 0.27), (-0.12, 0.1, 0.31))
+
 TASKS: dict[str, Task] = {
-    plan.__name__: Task(plan.__name__, plan)
-    for plan in (
-        handling.reach,
-        handling.push,
-        handling.lift,
-        handling.pick_and_place,
-        handling.stack,
-        handling.knock_over,
-        opening.open_drawer,
-        opening.close_drawer,
-        opening.open_door,
-        opening.close_door,
-        opening.open_lid,
-        opening.close_lid,
-        opening.press_button,
+    plan.__name__: Task(plan.__name__, plan, start)
+    for start, plans in (
+        (
+            _ABOVE,
+            (
+                handling.reach,
+                handling.push,
+                handling.lift,
+                handling.pick_and_place,
+                handling.stack,
+                handling.knock_over,
+                opening.press_button,
+            ),
+        ),
+        (
+            _BACK,
+            (
+                opening.open_drawer,
+                opening.close_drawer,
+                opening.open_door,
+                opening.close_door,
+                opening.open_lid,
+                opening.close_lid,
+            ),
+        ),
     )
+    for plan in plans
 }
+"""Every kind of task, by name."""
 
 
 def named_task(name: str) -> Task:

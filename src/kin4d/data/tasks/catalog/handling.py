@@ -31,8 +31,8 @@ def reach(bench: Bench, path: Path) -> Script:
     others = clutter(bench, places[1:], besides=[name])
     goal = np.array([*places[0], height])
     yaw = rng.uniform(-0.7, 0.7)
-    path.go(looking(goal + [0, 0, 0.09], yaw=yaw), speed=0.4)
-    path.go(looking(goal + [0, 0, 0.004], yaw=yaw), speed=0.25).wait(0.3)
+    path.go(looking(goal + [0, 0, 0.09], yaw=yaw), speed=0.25)
+    path.go(looking(goal + [0, 0, 0.004], yaw=yaw), speed=0.2).wait(0.3)
     return Script(
         instruction=f"reach for the {name} ball",
         path=path,
@@ -182,12 +182,13 @@ def knock_over(bench: Bench, path: Path) -> Script:
     heading = rng.uniform(-2.2, 2.2)
     along = np.array([np.cos(heading), np.sin(heading)])
     hand = (heading + np.pi / 2) % np.pi - np.pi / 2
-    height = 2 * prop.half * rng.uniform(0.72, 0.85)
-    behind, end = at - along * (0.5 * prop.grip + 0.045), at + along * rng.uniform(0.04, 0.07)
+    height = 2 * prop.half * rng.uniform(0.62, 0.8)
+    behind, end = at - along * (0.5 * prop.grip + 0.045), at + along * rng.uniform(0.05, 0.08)
     path.grip(0.0, seconds=0.1)
     path.go(looking(np.array([*behind, 2 * prop.half + 0.05]), yaw=hand), speed=0.4)
     path.go(looking(np.array([*behind, height]), yaw=hand), speed=0.3)
-    path.go(looking(np.array([*end, height]), yaw=hand), speed=0.28).wait(0.5)
+    path.go(looking(np.array([*end, height]), yaw=hand), speed=0.28)
+    path.shift(*(-0.02 * along), 0.09, speed=0.5).wait(0.45)
     return Script(
         instruction=f"knock over {prop.phrase}",
         path=path,

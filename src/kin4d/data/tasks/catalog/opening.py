@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from kin4d.data.articulated.parts import Shapes
@@ -12,7 +14,7 @@ from kin4d.data.tasks.props import Geom, mesh_of, paint
 from kin4d.data.tasks.scene import Script
 
 _SHAPES = Shapes(sides=20)
-_OBLIQUE = ((-150.0, -105.0), (105.0, 150.0))
+_OBLIQUE = ((-132.0, -104.0), (104.0, 132.0))
 _FINGER = 0.012  # half the thickness of a finger, m
 
 
@@ -42,8 +44,8 @@ def open_drawer(bench: Bench, path: Path) -> Script:
     """Grasp a drawer's handle and pull."""
     rng = bench.rng
     fixture = drawers(rng)
-    placed = _Placed(bench, fixture, x=rng.uniform(0.0, 0.05), yaw=rng.uniform(-0.3, 0.3), value=0.0)
-    tilt, pull = 1.0, min(fixture.limits[1] - 0.01, rng.uniform(0.09, 0.12))
+    placed = _Placed(bench, fixture, x=rng.uniform(0.02, 0.07), yaw=rng.uniform(-0.3, 0.3), value=0.0)
+    tilt, pull = rng.uniform(0.55, 0.95), min(fixture.limits[1] - 0.01, rng.uniform(0.09, 0.12))
     handle = placed.point(fixture.handle, 0.0)
     _take(path, handle, placed.yaw, tilt)
     path.go(looking(placed.point(fixture.handle, pull), yaw=placed.yaw, tilt=tilt), speed=0.18)
@@ -63,10 +65,10 @@ def open_drawer(bench: Bench, path: Path) -> Script:
 def close_drawer(bench: Bench, path: Path) -> Script:
     """Push an open drawer shut."""
     rng, arm = bench.rng, bench.arm
-    fixture = drawers(rng)
+    fixture = _smooth(drawers(rng))
     value = min(fixture.limits[1], rng.uniform(0.075, 0.11))
-    placed = _Placed(bench, fixture, x=rng.uniform(0.0, 0.05), yaw=rng.uniform(-0.3, 0.3), value=value)
-    tilt = 1.15
+    placed = _Placed(bench, fixture, x=rng.uniform(0.02, 0.07), yaw=rng.uniform(-0.3, 0.3), value=value)
+    tilt = rng.uniform(0.7, 1.1)
     front = fixture.handle - [0.016, 0, 0]
     back = -arm.tip * _approach(placed.yaw, tilt)
     path.grip(0.0, seconds=0.1)
@@ -91,15 +93,15 @@ def open_door(bench: Bench, path: Path) -> Script:
     rng = bench.rng
     fixture = doors(rng)
     placed = _Placed(bench, fixture, x=rng.uniform(0.02, 0.06), yaw=rng.uniform(-0.2, 0.2), value=0.0)
-    tilt, swing = 1.0, rng.uniform(0.85, 1.1)
+    tilt, swing = rng.uniform(0.5, 0.95), rng.uniform(0.85, 1.1)
     side = float(np.sign(fixture.axis[2]))
     _take(path, placed.point(fixture.handle, 0.0), placed.yaw, tilt)
     arc = [
-        looking(placed.point(fixture.handle, a), yaw=placed.yaw + 0.6 * side * a, tilt=tilt)
+        looking(placed.point(fixture.handle, a), yaw=placed.yaw + 0.85 * side * a, tilt=tilt)
         for a in np.linspace(0, swing, 15)[1:]
     ]
     path.follow(arc, speed=0.16).grip(0.8, seconds=0.25)
-    path.shift(*(-0.06 * _approach(placed.yaw + 0.6 * side * swing, tilt)), speed=0.3)
+    path.shift(*(-0.06 * _approach(placed.yaw + 0.85 * side * swing, tilt)), speed=0.3)
     return Script(
         instruction=f"open the {fixture.kind} door",
         path=path,
@@ -114,7 +116,7 @@ def open_door(bench: Bench, path: Path) -> Script:
 def close_door(bench: Bench, path: Path) -> Script:
     """Push an open door shut."""
     rng, arm = bench.rng, bench.arm
-    fixture = doors(rng)
+    fixture = _smooth(doors(rng))
     value = rng.uniform(0.8, 1.2)
     placed = _Placed(bench, fixture, x=rng.uniform(0.02, 0.06), yaw=rng.uniform(-0.2, 0.2), value=value)
     panel = fixture.panel
@@ -124,7 +126,7 @@ def close_door(bench: Bench, path: Path) -> Script:
     path.grip(0.0, seconds=0.1)
     first = placed.point(away, value)
     yaw = placed.yaw + 0.5 * float(np.sign(fixture.axis[2])) * value
-    path.go(looking(first + [0, 0, 0.1], yaw=yaw), speed=0.4)
+    path.go(looking(first + [0, 0, 0.08], yaw=yaw), speed=0.4)
     path.go(looking(first, yaw=yaw), speed=0.3)
     arc = [
         looking(placed.point(spot, a), yaw=placed.yaw + (yaw - placed.yaw) * a / value)
@@ -169,18 +171,16 @@ def open_lid(bench: Bench, path: Path) -> Script:
 def close_lid(bench: Bench, path: Path) -> Script:
     """Push an open lid shut."""
     rng, arm = bench.rng, bench.arm
-    fixture = lids(rng)
+    fixture = _smooth(lids(rng))
     value, side = rng.uniform(1.1, 1.5), rng.choice([-1.0, 1.0])
     yaw = side * rng.uniform(0.9, 1.7)
     placed = _Placed(bench, fixture, x=0.0, yaw=yaw, value=value)
-    panel = fixture.panel
     hand = (yaw + np.pi / 2) % np.pi - np.pi / 2
 
     def spot(angle: float, off: float = 0.0) -> np.ndarray:
         # Side of a finger against an upright lid, tip of the finger on a level one.
         gap = arm.tip * max(np.cos(angle), 0) + (_FINGER + 0.002) * np.sin(angle) + off
-        local = np.array([0.8 * panel[0, 0], panel[:, 1].mean(), panel[1, 2] + gap])
-        return placed.point(local, angle)
+        return placed.point(fixture.handle + [0, 0, 0.015 + gap], angle)
 
     path.grip(0.0, seconds=0.1)
     path.go(looking(spot(value, 0.05) + [0, 0, 0.07], yaw=hand), speed=0.4)
@@ -259,6 +259,13 @@ def _rotation(axis: np.ndarray, angle: float) -> np.ndarray:
     from scipy.spatial.transform import Rotation
 
     return Rotation.from_rotvec(angle * axis).as_matrix()
+
+
+def _smooth(fixture: Fixture) -> Fixture:
+    """The same, for pushing: a finger slides along its part and does not drag it back."""
+    return replace(
+        fixture, part_geoms=tuple(replace(geom, slippery=True) for geom in fixture.part_geoms)
+    )
 
 
 def _plain(kind: str) -> str:
