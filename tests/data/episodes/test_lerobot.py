@@ -111,6 +111,17 @@ def test_v3_is_read_by_pyarrow_alone(v3: Path, episodes: list[Episode]) -> None:
     assert np.shape(stats["observation.images.main"]["mean"]) == (3, 1, 1)
 
 
+def test_v3_is_read_by_datasets(v3: Path, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    files = [str(path) for path in sorted(v3.glob("data/*/*.parquet"))]
+    found = datasets.Dataset.from_parquet(files, cache_dir=str(tmp_path))
+    assert len(found) == 245
+    row = found[60]
+    assert (row["episode_index"], row["frame_index"]) == (1, 11)
+    assert row["observation.depth.main"].size == (48, 32)
+    assert len(row["action"]) == 7
+
+
 @pytest.mark.parametrize("version", ["v3.0", "v2.1"])
 def test_there_and_back(version: str, v3: Path, episodes: list[Episode], tmp_path: Path) -> None:
     folder = v3

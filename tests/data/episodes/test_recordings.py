@@ -160,6 +160,7 @@ def test_droid_videos_go_with_their_states() -> None:
 def test_bridge_pictures() -> None:
     found = open_layout(BRIDGE[0])
     assert len(found) == 25
+    assert [*found.read(3).views] == ["image_0", "image_1", "image_2"]
     frames, times = found.read(3).view("image_0")[1].read()
     assert frames.shape == (10, 64, 64, 3)
     assert times[-1] == pytest.approx(1.8)

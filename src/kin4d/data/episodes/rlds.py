@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kin4d.data.episodes.recording import Recording, View
-from kin4d.data.episodes.tfrecord import Feature, read_examples
+from kin4d.data.episodes.tfrecord import Feature, read_example, read_examples, record_places
 from kin4d.errors import InputError
 from kin4d.motion.actions import Actions
 from kin4d.motion.conventions import matrix_to_rotation, rotation_to_matrix
@@ -40,14 +41,20 @@ class RldsFiles:
         files = [path] if path.is_file() else sorted(path.glob("*.tfrecord*"))
         if not files:
             raise InputError(f"{path} holds no TFRecord files", allowed="*.tfrecord*")
-        self._recordings = [one for file in files for one in read_bridge(file)]
+        self._places = [
+            (file, number, place)
+            for file in files
+            for number, place in enumerate(record_places(file))
+        ]
 
     def __len__(self) -> int:
-        return len(self._recordings)
+        return len(self._places)
 
     def read(self, index: int) -> Recording:
         """Episode number `index`."""
-        return self._recordings[index]
+        file, number, place = self._places[index]
+        found = _recording(number, read_example(file, number, place), file)
+        return replace(found, name=f"{index:06d}")
 
 
 def _recording(number: int, example: Mapping[str, Feature], path: str | Path) -> Recording:
@@ -58,11 +65,11 @@ def _recording(number: int, example: Mapping[str, Feature], path: str | Path) ->
     language = example.get("steps/language_instruction") or [b""]
     views = {}
     for key, pictures in example.items():
-        # Cameras that were not there have black pictures, and the file says so.
-        present = example.get(f"episode_metadata/has_{key.rpartition('/')[2]}", [1])
-        if key.startswith(_IMAGES) and isinstance(pictures, list) and present[0]:
+        if key.startswith(_IMAGES) and isinstance(pictures, list):
             read = partial(_pictures, pictures, f"'{key}' of record {number} of {path}")
-            views[key.rpartition("/")[2]] = View(read=read)
+            # Cameras that were not there have pictures of one colour.
+            if np.ptp(_pictures(pictures[:1], f"'{key}' of {path}")[0]) > 0:
+                views[key.rpartition("/")[2]] = View(read=read)
     return Recording(
         name=f"{number:06d}",
         motions={
@@ -81,7 +88,7 @@ def _recording(number: int, example: Mapping[str, Feature], path: str | Path) ->
                 rotation="euler_xyz",
             ),
         },
-        views=views,
+        views=dict(sorted(views.items())),
         language=bytes(language[0]).decode(errors="replace"),
         source="bridge",
         licence="CC-BY-4.0",

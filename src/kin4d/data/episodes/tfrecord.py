@@ -22,31 +22,56 @@ Feature = np.ndarray | list[bytes]
 
 def read_examples(path: str | Path) -> Iterator[dict[str, Feature]]:
     """Features by name of each example: float32 [n], int64 [n], or a list of bytes."""
-    for i, record in enumerate(read_records(path)):
-        try:
-            yield parse_example(record)
-        except (IndexError, KeyError, ValueError) as error:
-            raise InputError(f"record {i} of {path} is not a tf.train.Example: {error}") from None
+    for number, place in enumerate(record_places(path)):
+        yield read_example(path, number, place)
+
+
+def read_example(path: str | Path, number: int, place: tuple[int, int]) -> dict[str, Feature]:
+    """Features of one example, whose `place` is that of record `number` in `record_places`."""
+    record = _read_record(Path(path), number, place)
+    try:
+        return parse_example(record)
+    except (IndexError, KeyError, ValueError) as error:
+        raise InputError(f"record {number} of {path} is not a tf.train.Example: {error}") from None
 
 
 def read_records(path: str | Path) -> Iterator[bytes]:
     """The data of each record; a broken checksum or a cut file is an `InputError`."""
+    for number, place in enumerate(record_places(path)):
+        yield _read_record(Path(path), number, place)
+
+
+def record_places(path: str | Path) -> Iterator[tuple[int, int]]:
+    """Where the data of each record starts in the file, and how many bytes it is."""
     path = existing_file(path)
     size = path.stat().st_size
+    start = count = 0
+    while start < size:
+        with path.open("rb") as file:
+            file.seek(start)
+            header = file.read(12)
+        if len(header) < 12 or header[8:] != checksum(header[:8]):
+            raise InputError(
+                f"record {count} of {path} has a broken header", allowed="a TFRecord file"
+            )
+        (length,) = struct.unpack("<Q", header[:8])
+        if start + 12 + length + 4 > size:
+            raise InputError(
+                f"record {count} of {path} is cut short", hint="download or copy the file again"
+            )
+        yield start + 12, length
+        start += 12 + length + 4
+        count += 1
+
+
+def _read_record(path: Path, number: int, place: tuple[int, int]) -> bytes:
+    start, length = place
     with path.open("rb") as file:
-        count = 0
-        while header := file.read(12):
-            where = f"record {count} of {path}"
-            if len(header) < 12 or header[8:] != checksum(header[:8]):
-                raise InputError(f"{where} has a broken header", allowed="a TFRecord file")
-            (length,) = struct.unpack("<Q", header[:8])
-            if file.tell() + length + 4 > size:
-                raise InputError(f"{where} is cut short", hint="download or copy the file again")
-            data = file.read(length)
-            if file.read(4) != checksum(data):
-                raise InputError(f"{where} is damaged: its checksum does not match")
-            yield data
-            count += 1
+        file.seek(start)
+        data, expected = file.read(length), file.read(4)
+    if expected != checksum(data):
+        raise InputError(f"record {number} of {path} is damaged: its checksum does not match")
+    return data
 
 
 def checksum(data: bytes) -> bytes:
