@@ -40,5 +40,4 @@ def test_contradictions_are_named() -> None:
     with pytest.raises(InputError, match="vertex 3 is given twice"):
         initial_state(body, positions=np.eye(2, 3), vertices=np.array([3, 3]))
     with pytest.raises(InputError, match="contradict"):
-        x = body.rest.vertices + [0.0, 0.0, 1.0]
-        initial_state(body, positions=x, tolerance=0.01)
+        initial_state(body, positions=body.rest.vertices + 1.0, tolerance=0.01)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -76,12 +78,12 @@ def test_a_soft_body_bounces_between_smooth_limits_without_loss() -> None:
     actor = Actor(
         BendingBar(subdivisions=1),
         q=[1.2, 0.4, 0, 0],
-        qd=[4, 0, 0, 0],
-        forces=[Stiffness([20, 20, 5, 400], rest=np.zeros(4)), Limits(rate=40)],
+        qd=[6, 0, 0, 0],
+        forces=[Stiffness([5, 5, 5, 400], rest=np.zeros(4)), Limits(rate=30)],
         contacts=0,
     )
     run = simulate(actor, seconds=2)
-    assert np.abs(run.clips[0].q[:, 0]).max() > 1.4, "it reaches the limit"
+    assert np.abs(run.clips[0].q[:, 0]).max() > 1.45, "it goes beyond where the limit sets in"
     assert drift(run) < 1e-4
     assert 0 < run.map_errors[0] < 1e-3
 
@@ -110,9 +112,8 @@ def test_torque_damping_and_servo() -> None:
     rate = np.diff(run.clips[0].q[:, 0]) * 60
     np.testing.assert_allclose(np.diff(rate) * 60, np.diff(rate).mean() * 60, rtol=1e-6)
     run = simulate(Actor(door, qd=[1.0], forces=[Damping(2.0)]), seconds=1)
-    assert run.clips[0].diagnostics["kinetic"][-1] / run.clips[0].diagnostics["kinetic"][
-        0
-    ] == pytest.approx(np.exp(-8), rel=0.01)
+    kinetic = run.clips[0].diagnostics["kinetic"]
+    assert kinetic[-1] / kinetic[0] == pytest.approx(np.exp(-4), rel=1e-4)
     servo = Actuator(0, 0.8, gain=2000, damping=300)
     run = simulate(Actor(door, forces=[servo]), seconds=3)
     assert run.clips[0].q[-1, 0] == pytest.approx(0.8, abs=1e-3)
@@ -153,7 +154,7 @@ def test_bad_actors_are_refused() -> None:
         Actor(pendulum(), mass=-1.0)
     with pytest.raises(InputError, match="unknown material"):
         Actor(pendulum(), material="butter")
-    with pytest.raises(InputError, match="misses the object by 4.75 m"):
+    with pytest.raises(InputError, match=r"misses the object by 4\.75 m"):
         simulate(Actor(slider_chain(), forces=[Push((5, 0, 0), (1, 0, 0))]), seconds=1)
     with pytest.raises(InputError, match="integrator"):
         simulate(Actor(pendulum()), seconds=1, integrator="magic")  # pyright: ignore
@@ -178,9 +179,10 @@ def test_a_diverging_run_keeps_its_frames() -> None:
 
 def test_scenes_merge_into_one_clip() -> None:
     falling = Actor(Floating(RigidBody(box((0.1, 0.1, 0.1)))), material=Material(damping=0.0))
-    floor = box((1, 1, 0.1)).transformed(np.diag([1.0, 1, 1, 1]) + np.eye(4, k=3) * 0)
-    moved = floor.with_vertices(floor.vertices - [0, 0, 1.0])
-    run = simulate(Scene([falling, pendulum()], obstacles=[moved]), seconds=0.1)
+    floor = box((1, 1, 0.1))
+    floor = floor.with_vertices(floor.vertices - np.array([0, 0, 2.0]))
+    falling = replace(falling, q=[2, 0, 0, 0, 0, 0])
+    run = simulate(Scene([falling, pendulum()], obstacles=[floor]), seconds=0.1)
     clip = run.clip
     assert clip.q.shape == (7, 8)
     assert clip.skin is not None

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.motion.flow import barrier_slope, metric, solve_spd
+from kin4d.motion.flow import barrier_slope, damped, metric, solve_spd
 from kin4d.motion.mover import Loads, Mover, Phase
 
 
@@ -139,9 +139,7 @@ def kicked(phase: Phase, loads: Loads, seconds: float) -> Phase:
     """Momentum after the loads' force for some seconds; damping implicitly, so never too much."""
     p = phase.p + seconds * loads.force
     if loads.damping is not None:
-        gram, rate = metric(phase.jacobian), np.empty(len(p))
-        if solve_spd(gram + seconds * loads.damping, p, rate):
-            p = gram @ rate
+        p = damped(phase.jacobian, p, seconds * loads.damping)
     return Phase(phase.q, p, phase.y, phase.jacobian)
 
 

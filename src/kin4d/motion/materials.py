@@ -59,7 +59,6 @@ def _check(name: str, what: str, value: float, low: float, high: float, *, stric
 MATERIALS = {
     preset.name: preset
     for preset in (
-        # fmt: off
         Material(
             name="rubber", density=1100, young=5e6, damping=0.8, friction=0.9, restitution=0.75
         ),
@@ -87,7 +86,6 @@ MATERIALS = {
             name="steel", density=7850, young=2e11, damping=0.1, friction=0.35, restitution=0.55
         ),
         Material(name="jelly", density=1050, young=1e4, damping=1.2, friction=0.3, restitution=0.4),
-        # fmt: on
     )
 }
 

@@ -101,7 +101,8 @@ class Mover:
         self.size = mesh.diameter
         self._weight: tuple[np.ndarray | None, np.ndarray, float]
         self._weight = (None, np.zeros(self.map.size), 0.0)
-        assert actor.q is not None and actor.qd is not None
+        assert actor.q is not None
+        assert actor.qd is not None
         y, jacobian = self.map.embed(actor.q)
         heavy = np.diag(metric(jacobian))
         if len(heavy) and not heavy.min() > 1e-12 * heavy.max():

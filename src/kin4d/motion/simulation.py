@@ -74,8 +74,8 @@ class DivergedError(Kin4dError):
         frames = len(simulation.clips[0])
         super().__init__(
             f"simulation stopped at step {step} (t = {time:.4g} s): {quantity}",
-            hint=f"the {frames} frames so far are in `error.simulation`; try a smaller dt, a softer "
-            "material or weaker forces",
+            hint=f"the {frames} frames so far are in `error.simulation`; try a smaller dt, "
+            "a softer material or weaker forces",
         )
 
 

@@ -9,11 +9,11 @@ from kin4d.motion.forces.force import Load, State
 
 
 class Damping:
-    """A force -(rate * 2 G + viscosity) dq/dt.
+    """A force -(rate G + viscosity) dq/dt.
 
     Args:
-        rate: 1/s at which free velocities decay; the material's if not given. Twice the rate is
-            Rayleigh's mass coefficient, so that amplitudes fall as exp(-rate t).
+        rate: 1/s, Rayleigh's mass coefficient: free velocities fall as exp(-rate t), oscillations
+            half as fast. The material's damping if not given.
         viscosity: Extra damping of the coordinates, one number, [k] or [k, k] (N s/m, N m s/rad).
             Rayleigh's stiffness term is `viscosity = beta * K`.
     """
@@ -28,7 +28,7 @@ class Damping:
     def load(self, state: State) -> Load:
         """The damping matrix."""
         rate = state.material.damping if self.rate is None else self.rate
-        matrix = 2.0 * rate * state.metric
+        matrix = rate * state.metric
         if self.viscosity.ndim == 2:
             matrix = matrix + self.viscosity
         elif self.viscosity.any():

@@ -233,5 +233,5 @@ def _follow(tracks: np.ndarray, spots: np.ndarray) -> tuple[np.ndarray, np.ndarr
     gram = design.T @ design
     gram[np.diag_indices_from(gram)] += 1e-10 * np.diag(gram)
     solution = np.linalg.solve(gram, design.T @ spots.reshape(len(spots), -1))
-    solution = solution.reshape(-1, count, 3)
+    solution = solution.reshape(design.shape[1], count, 3)
     return solution[0].copy(), np.ascontiguousarray(np.moveaxis(solution[1:], 0, -1))

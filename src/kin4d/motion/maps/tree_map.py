@@ -172,7 +172,8 @@ def _mass_points(body: TreeBody, link_frame: np.ndarray, link_offset: np.ndarray
 
 @numba.njit(cache=True, error_model="numpy")
 def tree_frames(data, q):
-    """Rotations [M+1, 3, 3], origins [M+1, 3], world axes [M, 3] times dvalue/dq, turning [3, 3]."""
+    """Rotations [M + 1, 3, 3] and origins [M + 1, 3] of the frames, and what moves them:
+    world axes [M, 3] times dvalue/dq of the joints, and `turning` [3, 3] of the root."""
     m = len(data.parent)
     rotations, origins = np.empty((m + 1, 3, 3)), np.empty((m + 1, 3))
     axes, turning, turned = np.empty((m, 3)), np.empty((3, 3)), np.empty((3, 3))
