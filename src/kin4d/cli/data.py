@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from kin4d.cli.data_convert import Export, Import
+from kin4d.cli.data_episodes import Episodes
 from kin4d.cli.output import say
 from kin4d.errors import InputError
 
@@ -161,6 +162,7 @@ class Sheet:
 
 _Action = Annotated[
     Annotated[Objects, tyro.conf.subcommand("objects")]
+    | Annotated[Episodes, tyro.conf.subcommand("episodes")]
     | Annotated[Stats, tyro.conf.subcommand("stats")]
     | Annotated[Verify, tyro.conf.subcommand("verify")]
     | Annotated[Sheet, tyro.conf.subcommand("sheet")]

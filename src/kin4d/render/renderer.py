@@ -165,5 +165,8 @@ class Renderer:
 def _averaged(rgb: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
     """Mean of square blocks: [n H, n W, 3] to [H, W, 3] uint8."""
     step = rgb.shape[0] // size[0]
-    blocks = rgb.reshape(size[0], step, size[1], step, 3)
-    return np.round(blocks.mean((1, 3), dtype=np.float32)).astype(np.uint8)
+    total = np.zeros((size[0], size[1], 3), np.uint16)
+    for row in range(step):
+        for column in range(step):
+            total += rgb[row::step, column::step]
+    return np.round(total / np.float32(step * step)).astype(np.uint8)

@@ -44,7 +44,9 @@ def reach(bench: Bench, path: Path) -> Script:
 def push(bench: Bench, path: Path) -> Script:
     """Push a thing onto a round mark."""
     rng, arm = bench.rng, bench.arm
-    prop = any_prop(rng, SQUAT, besides=())
+    prop = any_prop(rng, SQUAT)
+    while prop.half > 0.037:  # What is tall tips over instead.
+        prop = any_prop(rng, SQUAT)
     while True:
         at, goal = spots(rng, 2, gap=0.11, x=0.1, y=0.16)
         way = goal - at
@@ -69,7 +71,7 @@ def push(bench: Bench, path: Path) -> Script:
     path.shift(*(-0.03 * along), 0.05, speed=0.3)
 
     def done(state: State) -> bool:
-        return float(np.linalg.norm(state.position("object")[:2] - goal)) < 0.035
+        return float(np.linalg.norm(state.position("object")[:2] - goal)) < 0.04
 
     return Script(
         instruction=f"push {prop.phrase} onto the {name} mark",
@@ -181,14 +183,15 @@ def knock_over(bench: Bench, path: Path) -> Script:
     others = clutter(bench, places[1:], besides=[prop.color], most=1)
     heading = rng.uniform(-2.2, 2.2)
     along = np.array([np.cos(heading), np.sin(heading)])
-    hand = (heading + np.pi / 2) % np.pi - np.pi / 2
+    # Side on: the outside of one finger pushes. A neck would catch between the tips of two.
+    hand = heading % np.pi - np.pi / 2
     height = 2 * prop.half * rng.uniform(0.62, 0.8)
-    behind, end = at - along * (0.5 * prop.grip + 0.045), at + along * rng.uniform(0.05, 0.08)
+    behind, end = at - along * (0.5 * prop.grip + 0.05), at + along * rng.uniform(0.05, 0.08)
     path.grip(0.0, seconds=0.1)
     path.go(looking(np.array([*behind, 2 * prop.half + 0.05]), yaw=hand), speed=0.4)
     path.go(looking(np.array([*behind, height]), yaw=hand), speed=0.3)
     path.go(looking(np.array([*end, height]), yaw=hand), speed=0.28)
-    path.shift(*(-0.02 * along), 0.09, speed=0.5).wait(0.45)
+    path.shift(*(-0.06 * along), 0.0, speed=0.5).wait(0.45)
     return Script(
         instruction=f"knock over {prop.phrase}",
         path=path,

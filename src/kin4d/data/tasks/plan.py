@@ -1,0 +1,127 @@
+"""Plan: which episodes a store of tasks holds, each made from the plan and its number alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kin4d.data.episodes.curation import Rejected, Rules, check_episode
+from kin4d.data.episodes.episode import FRAMES
+from kin4d.data.episodes.store import EpisodeStore, episode_record
+from kin4d.data.make_shards import make_shards
+from kin4d.data.shard import Record, dropped
+from kin4d.data.specimen import Identity
+from kin4d.data.store import StoreWriter
+from kin4d.data.tasks.arm import load_arm
+from kin4d.data.tasks.record import Take, make_episode
+from kin4d.data.tasks.task import TASKS, named_task
+from kin4d.errors import InputError, Kin4dError
+
+_KINDS = ("expert",) * 5 + ("noise",) * 3 + ("miss", "hit")
+_SEEDS = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodePlan:
+    """What to make: blocks of ten episodes, each block one task by one arm.
+
+    Of the ten, five are an expert's, three have noise of some grade, and the last two are a near
+    miss and the hit that it nearly was.
+
+    Attributes:
+        tasks: Names; see `kin4d.data.tasks.task.TASKS`.
+        arms: Names; see `kin4d.data.tasks.arm.ARMS`.
+        count: Episodes.
+        seed: Seeds of scenes run from a million times this.
+        frames: Of each episode.
+        height: Pixels.
+        width: Pixels.
+        per_shard: Episodes per shard.
+    """
+
+    tasks: tuple[str, ...] = tuple(TASKS)
+    arms: tuple[str, ...] = ("sketch",)
+    count: int = 1000
+    seed: int = 0
+    frames: int = FRAMES
+    height: int = 64
+    width: int = 96
+    per_shard: int = 50
+
+    def __post_init__(self) -> None:
+        for name, least in (("count", 1), ("frames", 2), ("height", 8), ("width", 8)):
+            if getattr(self, name) < least:
+                raise InputError(name, value=getattr(self, name), allowed=f">= {least}")
+        if self.per_shard < 1:
+            raise InputError("per_shard", value=self.per_shard, allowed=">= 1")
+        if self.seed < 0:
+            raise InputError("seed", value=self.seed, allowed=">= 0")
+        if not self.tasks or not self.arms:
+            raise InputError("no task or no arm named", allowed="one or more of each")
+        for task in self.tasks:
+            named_task(task)
+
+    @property
+    def shards(self) -> int:
+        """How many."""
+        return -(-self.count // self.per_shard)
+
+    @cached_property
+    def takes(self) -> Sequence[Take]:
+        """All of them, in order."""
+        return [self._take(number) for number in range(self.count)]
+
+    def make(self, number: int) -> list[Record]:
+        """The records of a shard; takes that cannot be made are recorded as dropped."""
+        start = number * self.per_shard
+        return [self._record(take) for take in self.takes[start : start + self.per_shard]]
+
+    def _take(self, number: int) -> Take:
+        block, place = divmod(number, len(_KINDS))
+        cycle, task = divmod(block, len(self.tasks))
+        # Arms shift by one in every cycle, so that each meets every task.
+        arm = self.arms[(block + cycle) % len(self.arms)]
+        # The last two share a seed: they are a pair.
+        used = min(place, len(_KINDS) - 2) + block * (len(_KINDS) - 1)
+        return Take(
+            task=self.tasks[task], arm=arm, seed=self.seed * _SEEDS + used, kind=_KINDS[place]
+        )
+
+    def _record(self, take: Take) -> Record:
+        who = Identity(
+            source="kin4d", category=take.task, name=take.name, licence="Apache-2.0", seed=take.seed
+        )
+        try:
+            episode = make_episode(
+                take, frames=self.frames, height=self.height, width=self.width
+            )
+            check_episode(episode, Rules(frames=self.frames))
+        except Rejected as error:
+            return dropped(who, str(error))
+        except Kin4dError as error:
+            return dropped(who, f"no near miss: {error}")
+        return episode_record(episode)
+
+
+def generate_episodes(
+    plan: EpisodePlan, path: str | Path, *, workers: int = 1, cluster: bool = False
+) -> EpisodeStore:
+    """Make what is missing of a store; call it again after any interruption.
+
+    Args:
+        plan: What to make.
+        path: The store's folder.
+        workers: Processes; with `cluster`, the size of a cluster started here if none is running.
+        cluster: Spread the work over Ray; see `make_shards`.
+    """
+    for arm in plan.arms:  # An arm that is not installed is an error now, not in every worker.
+        load_arm(arm)
+    said: dict[str, Any] = {
+        key: [*value] if isinstance(value, tuple) else value for key, value in asdict(plan).items()
+    }
+    with StoreWriter.begin(path, said, EpisodeStore) as writer:
+        make_shards(plan, writer, workers=workers, cluster=cluster)
+    return EpisodeStore.open(path)
