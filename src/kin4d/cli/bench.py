@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,8 @@ def bench(
     quick: bool = False,
     json: Path | None = None,
     seed: int = 0,
+    objects: Path | None = None,
+    weights: tuple[str, ...] = (),
     list: bool = False,
 ) -> None:
     """Measure, against references in the same run, and say which bars are met.
@@ -30,6 +33,8 @@ def bench(
         quick: A smaller run to see that everything works; its figures are not for quoting.
         json: Write rows, ratios, checks, seed, versions and machine to this file.
         seed: Random seed.
+        objects: For ik: a folder of URDF objects, such as PartNet-Mobility's.
+        weights: For ik: models to ask, each a name, a file, a run or a folder of runs.
         list: Print the names alone, one a line.
     """
     if list:
@@ -40,8 +45,17 @@ def bench(
         return
     if name not in BENCHMARKS:
         raise InputError("there is no such benchmark", value=name, allowed=", ".join(BENCHMARKS))
-    report = importlib.import_module(f"kin4d.evaluate.{name}").run(quick=quick, seed=seed)
-    result = report.to_dict(name=name, seed=seed, quick=quick)
+    run = importlib.import_module(f"kin4d.evaluate.{name}").run
+    given: dict[str, Any] = {"objects": objects} if objects else {}
+    given |= {"weights": weights} if weights else {}
+    for option in given:
+        if option not in inspect.signature(run).parameters:
+            raise InputError(f"benchmark '{name}' takes no --{option}")
+    report = run(quick=quick, seed=seed, **given)
+    # Folders elsewhere are named, not located: the figures travel, paths do not.
+    options = f" --objects {objects.resolve().name}" if objects else ""
+    options += f" --weights {' '.join(Path(one).name for one in weights)}" if weights else ""
+    result = report.to_dict(name=name, seed=seed, quick=quick, options=options)
     _show(result)
     if json is not None:
         write_json(json, result)

@@ -1,11 +1,13 @@
 """Benchmarks: one file each, all run through `kin4d bench NAME`.
 
-A benchmark is a module with ``run(*, quick: bool, seed: int) -> Report``.
+A benchmark is a module with ``run(*, quick: bool, seed: int) -> Report``. Options of its own
+(``objects``, ``weights``) are further keywords of `run`.
 """
 
 BENCHMARKS: dict[str, str] = {
     "data": "object data: pairs per second, sound objects, a store that survives kill -9",
     "export": "writing a large clip, against writing the same bytes with numpy",
     "start": "the time to import kin4d and to get help",
+    "ik": "inverse kinematics of objects: learned, against baselines and ablations",
     "robot": "forward and inverse kinematics, pointmaps and scans, against other libraries",
 }

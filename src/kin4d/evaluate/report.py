@@ -68,11 +68,14 @@ class Report:
     notes: list[str] = field(default_factory=list)
     weights: dict[str, str] = field(default_factory=dict)
 
-    def to_dict(self, *, name: str, seed: int, quick: bool) -> dict[str, Any]:
-        """JSON-ready form with everything needed to repeat the run."""
+    def to_dict(self, *, name: str, seed: int, quick: bool, options: str = "") -> dict[str, Any]:
+        """JSON-ready form with everything needed to repeat the run.
+
+        `options` are those of the command that only this benchmark has.
+        """
         return {
             "bench": name,
-            "command": f"kin4d bench {name}{' --quick' if quick else ''} --seed {seed}",
+            "command": f"kin4d bench {name}{options}{' --quick' if quick else ''} --seed {seed}",
             "seed": seed,
             "quick": quick,
             "rows": self.rows,
