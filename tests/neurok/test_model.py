@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from untrained_neurok import TINY, shaken
 
 from kin4d.errors import InputError
-from kin4d.geometry.transforms import rotvec_to_matrix
+from kin4d.geometry.transforms import quaternion_rotate, rotvec_to_matrix
 from kin4d.neurok import Neurok, NeurokConfig
-from kin4d.neurok.encoders import TWIST_SCALE, Surface, fit_twists, sparse_softmax
+from kin4d.neurok.encoders import Surface, fit_twists, sparse_softmax, twist_to_parts
 from kin4d.neurok.loss import Batch, LossWeights, affinity_loss, judge, training_loss
 
 FORMS = [
@@ -63,23 +65,35 @@ def test_weights_are_shares_and_small_ones_are_nothing() -> None:
     assert (weights[1] > 0.2).all()
 
 
-def test_twists_are_read_off_rigid_parts() -> None:
+def test_twists_are_read_off_rigid_parts(surface: Surface) -> None:
     generator = torch.Generator().manual_seed(3)
     points = torch.rand(1, 80, 3, generator=generator) - 0.5
     points[0, :40, 2] = 0.1  # a flat panel: its rotation is still determined
     weights = torch.zeros(1, 80, 2)
     weights[0, :40, 0] = 1
     weights[0, 40:, 1] = 1
-    pivots = torch.tensor([[[0.3, 0.0, 0.1], [0.0, 0.0, 0.0]]])
-    turn, shift = torch.tensor([0.2, 1.1, -0.4]), torch.tensor([0.0, 0.2, 0.1])
-    rotation = rotvec_to_matrix(turn)
+    rotation, hinge = rotvec_to_matrix(torch.tensor([0.2, 1.1, -0.4])), torch.tensor([0.3, 0, 0.1])
     moved = points.clone()
-    moved[0, :40] = (points[0, :40] - pivots[0, 0]) @ rotation.T + pivots[0, 0]
-    moved[0, 40:] = points[0, 40:] + shift
-    twist, _ = fit_twists(weights, points, moved, pivots)
-    found = twist[0] * torch.tensor(TWIST_SCALE)
-    assert torch.allclose(found[0], torch.cat([turn, torch.zeros(3)]), atol=2e-2)
-    assert torch.allclose(found[1], torch.cat([torch.zeros(3), shift]), atol=2e-2)
+    moved[0, :40] = (points[0, :40] - hinge) @ rotation.T + hinge
+    moved[0, 40:] = points[0, 40:] + torch.tensor([0.0, 0.2, 0.1])
+    whole = shaken(TINY).encode(surface).encoding
+    centres = torch.stack([points[0, :40].mean(0), points[0, 40:].mean(0)])[None]
+    encoding = replace(whole, centres=centres, radii=torch.full((1, 2), 0.4))
+    twists, _ = fit_twists(weights, points, moved, encoding)
+    for part, token in ((slice(0, 40), 0), (slice(40, 80), 1)):
+        quaternion, shift = twist_to_parts(twists, encoding)
+        again = quaternion_rotate(quaternion[0, token], points[0, part]) + shift[0, token]
+        assert torch.allclose(again, moved[0, part], atol=5e-3)
+    # Halfway along the same screw is halfway round the same hinge.
+    quaternion, shift = twist_to_parts(0.5 * twists, encoding)
+    assert torch.allclose(
+        quaternion_rotate(quaternion[0, 0], hinge) + shift[0, 0], hinge, atol=1e-2
+    )
+
+
+def test_screws_are_orthonormal(surface: Surface) -> None:
+    screws = shaken(TINY).encode(surface).encoding.screws
+    assert torch.allclose(screws @ screws.mT, torch.eye(6).expand_as(screws), atol=1e-5)
 
 
 def test_affinity_wants_parts_apart_and_the_base_with_nobody() -> None:

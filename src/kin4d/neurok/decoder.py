@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from kin4d.geometry.dual_quaternion import dq_from_parts, dq_normalize, dq_to_parts
 from kin4d.geometry.transforms import quaternion_rotate, rotvec_to_quaternion
 from kin4d.neurok.config import NeurokConfig
-from kin4d.neurok.encoders import TWIST, TWIST_SCALE, Claims, Encoding
+from kin4d.neurok.encoders import TWIST, Claims, Encoding, twist_to_parts
 from kin4d.neurok.layers import Block, mlp
 
 
@@ -31,27 +31,23 @@ class Rig(Protocol):
 class TokenMotion(nn.Module):
     """States of tokens -> what each does, as numbers [B, T, outputs] that are zero at state zero.
 
-    Mostly linear in the state, along directions the mesh decides: a hinge has one axis. The rest is
-    a correction that sees all tokens.
+    Twists go along the token's screws, which the mesh decides; a correction sees all tokens.
     """
 
     def __init__(self, config: NeurokConfig, outputs: int) -> None:
         super().__init__()
-        self.outputs = outputs
-        self.directions = mlp(config.width, config.width, TWIST * outputs, zero=True)
         self.enter = nn.Linear(TWIST, config.width)
         self.block = Block(config.width, config.heads)
         self.correct = mlp(config.width, config.width, outputs, zero=True)
-        # At first a state is the twist it was read from.
-        self.register_buffer("straight", torch.diag(torch.tensor(TWIST_SCALE)), persistent=False)
 
-    def forward(self, tokens: Tensor, z: Tensor) -> Tensor:
-        """[B, T, outputs] for tokens [B, T, W] at z [B, T, 6]."""
-        directions = self.directions(tokens).unflatten(-1, (TWIST, self.outputs))
-        if self.outputs == TWIST:
-            directions = directions + self.straight
-        along = (z[..., None, :] @ directions).squeeze(-2)
-        return along + self._bent(tokens, z) - self._bent(tokens, torch.zeros_like(z[:1]))
+    def forward(self, encoding: Encoding, z: Tensor) -> Tensor:
+        """[B, T, outputs] at z [B, T, 6]."""
+        tokens = encoding.tokens
+        bent = self._bent(tokens, z) - self._bent(tokens, torch.zeros_like(z[:1]))
+        if bent.shape[-1] != TWIST:
+            return bent
+        along = ((z * encoding.gains)[..., None, :] @ encoding.screws).squeeze(-2)
+        return along + bent
 
     def _bent(self, tokens: Tensor, z: Tensor) -> Tensor:
         return self.correct(self.block(tokens + self.enter(z)))
@@ -63,7 +59,7 @@ class SkinnedDecoder(nn.Module):
     def __init__(self, config: NeurokConfig) -> None:
         super().__init__()
         self.rigid = config.motion == "dual_quaternion"
-        self.motion = TokenMotion(config, 6 if self.rigid else 12)
+        self.motion = TokenMotion(config, TWIST if self.rigid else 12)
 
     def rig(self, encoding: Encoding, points: Tensor, claims: Claims) -> SkinnedRig:
         """Ready to move `points` [B, N, 3]."""
@@ -72,13 +68,8 @@ class SkinnedDecoder(nn.Module):
     def motions(self, encoding: Encoding, z: Tensor) -> Tensor:
         """What each token does at z [B, T, 6]: unit dual quaternions [B, T, 8], or affine
         displacements [B, T, 12]."""
-        numbers = self.motion(encoding.tokens, z)
-        if not self.rigid:
-            return numbers
-        turn, shift = numbers[..., :3], numbers[..., 3:]
-        quaternion = rotvec_to_quaternion(turn)
-        back = encoding.pivots - quaternion_rotate(quaternion, encoding.pivots)
-        return dq_from_parts(quaternion, back + shift)
+        numbers = self.motion(encoding, z)
+        return dq_from_parts(*twist_to_parts(numbers, encoding)) if self.rigid else numbers
 
     def follow(self, motions: Tensor, weights: Tensor, points: Tensor) -> Tensor:
         """Points [B, N, 3] moved by token motions, blended by weights [B, N, 1 + T]."""

@@ -6,18 +6,26 @@ from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from kin4d.geometry.transforms import matrix_to_rotvec
+from kin4d.geometry.transforms import (
+    quaternion_rotate,
+    rigid,
+    rotvec_jacobian,
+    rotvec_to_quaternion,
+    se3_log,
+)
 from kin4d.neurok.config import NeurokConfig
 from kin4d.neurok.layers import Block, fourier, mlp, pool, spread
 
 TWIST = 6
-"""Numbers in a token's state: a rotation vector, and the shift of its pivot."""
+"""Numbers of a rigid motion: a twist, translation part first."""
 
-TWIST_SCALE = (1.0, 1.0, 1.0, 0.3, 0.3, 0.3)
-"""Radians and unit boxes that count as one, so that states are about as wide as the prior."""
+TWIST_UNIT = 0.3
+"""Unit boxes that a part moves by at a twist of length one."""
 
 _LEAST_SHARE = 0.02
+_LEAST_GAIN = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +49,10 @@ class Encoding:
 
     Attributes:
         tokens: [B, T, W].
-        pivots: [B, T, 3] what tokens turn about.
+        centres: [B, T, 3] middles of what tokens claim: origins of their twists.
+        radii: [B, T] how far it spreads around them.
+        screws: [B, T, 6, 6] orthonormal rows: the twists along which tokens move, likeliest first.
+        gains: [B, T, 6] how far, at a state of one.
         mean: [B, T, 6] of the prior over states; its variance is one.
         claimants: [B, T, W] the tokens as they claimed points.
         shapes: [B, C, 7] centre, half extent and share of points of each component.
@@ -50,7 +61,10 @@ class Encoding:
     """
 
     tokens: Tensor
-    pivots: Tensor
+    centres: Tensor
+    radii: Tensor
+    screws: Tensor
+    gains: Tensor
     mean: Tensor
     claimants: Tensor
     shapes: Tensor
@@ -136,7 +150,8 @@ class PriorEncoder(nn.Module):
         self.read = Block(width, heads, expand=1)
         self.final_key = nn.Linear(width, width)
         self.final = Claim(width, heads)
-        self.pivot = mlp(width, width, 3, zero=True)
+        self.screws = mlp(width, width, TWIST * TWIST, zero=True)
+        self.gains = mlp(width, width, TWIST, zero=True)
         self.mean = mlp(width, width, TWIST, zero=True)
 
     def forward(self, surface: Surface) -> tuple[Encoding, Claims]:
@@ -156,13 +171,15 @@ class PriorEncoder(nn.Module):
         claimants = tokens
         logits, features = self._claim(own, claimants)
         votes = pool(logits, component, count) * self.group_vote(groups)
-        claims = Claims(sparse_softmax(logits + spread(votes, component)), features)
+        claims = Claims(self._share(logits + spread(votes, component)), features)
         tokens = self.final(tokens, claims.weights, value, points)
-        weights = claims.weights[..., 1:]
-        middle = weights.mT @ points / (weights.sum(1)[..., None] + 1e-3)
+        centres, radii = _extents(claims.weights[..., 1:].detach(), points)
         encoding = Encoding(
             tokens=tokens,
-            pivots=middle + self.pivot(tokens),
+            centres=centres,
+            radii=radii,
+            screws=self._frames(tokens),
+            gains=_LEAST_GAIN + F.softplus(self.gains(tokens)),
             mean=self.mean(tokens),
             claimants=claimants,
             shapes=shapes,
@@ -176,7 +193,22 @@ class PriorEncoder(nn.Module):
         own = self._embed(surface, encoding.shapes) + spread(encoding.groups, surface.component)
         logits, features = self._claim(own, encoding.claimants)
         votes = spread(encoding.votes, surface.component)
-        return Claims(sparse_softmax(logits + votes), features)
+        return Claims(self._share(logits + votes), features)
+
+    def _frames(self, tokens: Tensor) -> Tensor:
+        """[B, T, 6, 6] orthonormal rows, by Gram and Schmidt: the first is free to be any twist."""
+        raw = self.screws(tokens).unflatten(-1, (TWIST, TWIST))
+        raw = raw + torch.eye(TWIST, dtype=raw.dtype, device=raw.device)
+        rows: list[Tensor] = []
+        for row in raw.unbind(-2):
+            for before in rows:
+                row = row - (row * before).sum(-1, keepdim=True) * before
+            rows.append(F.normalize(row, dim=-1))
+        return torch.stack(rows, -2)
+
+    def _share(self, logits: Tensor) -> Tensor:
+        # Shares that are cut off would never learn.
+        return logits.softmax(-1) if self.training else sparse_softmax(logits)
 
     def _embed(self, surface: Surface, shapes: Tensor) -> Tensor:
         shape = spread(shapes, surface.component)
@@ -192,13 +224,14 @@ class PriorEncoder(nn.Module):
 class Posterior(nn.Module):
     """A deformation of a shape -> the state that means it: mean and logarithm of variance.
 
-    Each token finds the rigid motion that fits its points best; networks only correct that.
+    Each token finds the rigid motion that fits its points best, and how far along its screws that
+    is; networks only correct this.
     """
 
     def __init__(self, config: NeurokConfig) -> None:
         super().__init__()
         width, heads = config.width, config.heads
-        self.learn = mlp(width + TWIST + 14, 2 * width, width)
+        self.learn = mlp(width + 2 * TWIST + 14, 2 * width, width)
         self.blocks = nn.ModuleList(Block(width, heads) for _ in range(2))
         self.out = nn.Linear(width, 2 * TWIST)
         nn.init.zeros_(self.out.weight)
@@ -206,14 +239,16 @@ class Posterior(nn.Module):
 
     def forward(
         self, encoding: Encoding, weights: Tensor, points: Tensor, moved: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """[B, T, 6] each, for points [B, N, 3] of weights [B, N, 1 + T] that go to `moved`."""
-        twist, around = fit_twists(weights[..., 1:], points, moved, encoding.pivots)
-        tokens = self.learn(torch.cat([encoding.tokens, twist, around], -1))
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Both [B, T, 6], for points [B, N, 3] of weights [B, N, 1 + T] that go to `moved`; and the
+        twists [B, T, 6] they were read from."""
+        twist, around = fit_twists(weights[..., 1:], points, moved, encoding)
+        along = (encoding.screws @ twist[..., None]).squeeze(-1) / encoding.gains
+        tokens = self.learn(torch.cat([encoding.tokens, along, twist, around], -1))
         for block in self.blocks:
             tokens = block(tokens)
         mean, log_variance = self.out(tokens).chunk(2, -1)
-        return twist + mean, log_variance - 4.0
+        return along + mean, log_variance - 4.0, twist
 
 
 class TargetEncoder(nn.Module):
@@ -263,21 +298,24 @@ def component_shapes(points: Tensor, component: Tensor) -> Tensor:
     return torch.cat([centre, half, size[..., None] / points.shape[1]], -1)
 
 
+@torch.no_grad()
 def fit_twists(
-    weights: Tensor, points: Tensor, moved: Tensor, pivots: Tensor
+    weights: Tensor, points: Tensor, moved: Tensor, encoding: Encoding
 ) -> tuple[Tensor, Tensor]:
-    """The rigid motion of the points each token claims, as a state, and facts about the fit.
+    """The rigid motion of the points each token claims, and facts about the fit.
+
+    Twists are read off, not learned through: gradients of a singular value decomposition are wild,
+    and the weights learn from the decoder.
 
     Args:
         weights: [B, N, T].
         points: [B, N, 3].
         moved: [B, N, 3] where they go.
-        pivots: [B, T, 3].
+        encoding: Of the shape.
 
     Returns:
-        [B, T, 6] twists in units of `TWIST_SCALE`: rotation vector, then how the pivot moves; and
-        [B, T, 14]: share of points, place, spread, mean step, square root of what the fit leaves
-        over and the size of the steps along each axis.
+        [B, T, 6] twists as `twist_to_parts` takes them; and [B, T, 14]: share of points, place,
+        spread, mean step, what the fit leaves over, and the size of the steps along each axis.
     """
     size = weights.sum(1)[..., None]
     share = weights.mT / (size + 1e-3)
@@ -286,34 +324,48 @@ def fit_twists(
     products = torch.cat([_outer(points, points), _outer(points, step)], -1)
     square, cross = (share @ products).unflatten(-1, (2, 3, 3)).unbind(-3)
     square, cross = square - _outer3(here, here), cross - _outer3(here, mean)
-    # Twists are read off, not learned through: gradients of a singular value decomposition are
-    # wild, and the weights learn from the decoder.
-    with torch.no_grad():
-        eye = torch.eye(3, dtype=points.dtype, device=points.device)
-        u, _, vh = torch.linalg.svd(square + cross + 1e-4 * eye)
-        flip = torch.ones_like(here)
-        flip[..., 2] = torch.linalg.det(u @ vh).sign()
-        rotation = vh.mT @ (flip[..., None] * u.mT)
-        turn = matrix_to_rotvec(rotation)
-        energy = share @ step.square() - mean.square()
-        bend = cross.mT - (rotation - eye) @ square
-        left = bend.square().sum(-1) / (square.diagonal(dim1=-2, dim2=-1).sum(-1)[..., None] + 1e-4)
-        around = torch.cat(
-            [
-                size / points.shape[1],
-                here,
-                square.diagonal(dim1=-2, dim2=-1).clamp(min=0).sqrt(),
-                mean,
-                left.sum(-1, keepdim=True).clamp(min=0).sqrt(),
-                energy.clamp(min=0).sqrt(),
-            ],
-            -1,
-        )
-        here, mean = here.detach(), mean.detach()
-    arm = pivots - here
+    eye = torch.eye(3, dtype=points.dtype, device=points.device)
+    u, _, vh = torch.linalg.svd(square + cross + 1e-4 * eye)
+    flip = torch.ones_like(here)
+    flip[..., 2] = torch.linalg.det(u @ vh).sign()
+    rotation = vh.mT @ (flip[..., None] * u.mT)
+    arm = encoding.centres - here
     shift = mean + (rotation @ arm[..., None]).squeeze(-1) - arm
-    scale = pivots.new_tensor(TWIST_SCALE)
-    return torch.cat([turn, shift], -1) / scale, around
+    twist = se3_log(rigid(rotation, shift))
+    scale = torch.cat([torch.ones_like(here), encoding.radii[..., None].expand_as(here)], -1)
+    left = cross.mT - (rotation - eye) @ square
+    spread_ = square.diagonal(dim1=-2, dim2=-1).clamp(min=0).sqrt()
+    energy = (share @ step.square() - mean.square()).clamp(min=0).sqrt()
+    around = [
+        size / points.shape[1],
+        here,
+        spread_,
+        mean,
+        left.norm(dim=(-2, -1))[..., None],
+        energy,
+    ]
+    return twist * scale / TWIST_UNIT, torch.cat(around, -1)
+
+
+def twist_to_parts(twists: Tensor, encoding: Encoding) -> tuple[Tensor, Tensor]:
+    """Unit quaternions [B, T, 4] and shifts [B, T, 3] of twists [B, T, 6].
+
+    A twist is about its token's centre, with rotations measured by how far they carry its points:
+    motions along one screw are then exactly those of a hinge, a slide or a thread.
+    """
+    shift, turn = (TWIST_UNIT * twists).split(3, -1)
+    turn = turn / encoding.radii[..., None]
+    quaternion = rotvec_to_quaternion(turn)
+    carried = (rotvec_jacobian(turn) @ shift[..., None]).squeeze(-1)
+    return quaternion, encoding.centres - quaternion_rotate(quaternion, encoding.centres) + carried
+
+
+def _extents(weights: Tensor, points: Tensor) -> tuple[Tensor, Tensor]:
+    """Middle [B, T, 3] and radius [B, T] of the points that weights [B, N, T] claim."""
+    share = weights.mT / (weights.sum(1)[..., None] + 1e-3)
+    middle = share @ points
+    square = share @ points.square() - middle.square()
+    return middle, (square.sum(-1).clamp(min=0) + 0.05**2).sqrt()
 
 
 def _outer(a: Tensor, b: Tensor) -> Tensor:

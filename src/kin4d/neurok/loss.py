@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
-from kin4d.neurok.encoders import Surface
+from kin4d.neurok.encoders import TWIST, Surface
 from kin4d.neurok.model import Neurok, Outcome
 
 
@@ -37,6 +38,7 @@ class LossWeights:
         robust: Of the mean distance, which keeps small parts and still ones from being neglected.
         affinity: Of telling the parts apart, where they are known.
         guess: Of the squared error of states guessed from targets.
+        screws: Of how unlikely the motions of tokens are, given their screws.
         rise: Share of training over which divergence and robust rise to full weight.
         seen: Points of the target, and of each shape for affinity: a sample is as good as all.
     """
@@ -45,6 +47,7 @@ class LossWeights:
     robust: float = 0.05
     affinity: float = 0.1
     guess: float = 0.5
+    screws: float = 0.003
     rise: float = 0.1
     seen: int = 128
 
@@ -63,12 +66,14 @@ def training_loss(
     divergence = 0.5 * divergence.sum((1, 2)).mean()
     apart = affinity_loss(outcome.shape.claims.weights[:, some], batch.part[:, some])
     guessed = (outcome.guessed - batch.moved).square().sum(-1).mean()
+    unlikely = screw_loss(outcome)
     total = (
         squared.mean()
         + rise * weights.robust * distance
         + rise * weights.divergence * divergence
         + weights.affinity * apart
         + weights.guess * guessed
+        + weights.screws * unlikely
     )
     terms = {
         "squared": squared.mean(),
@@ -76,6 +81,7 @@ def training_loss(
         "divergence": divergence,
         "affinity": apart,
         "guessed": guessed,
+        "screws": unlikely,
     }
     return total, terms
 
@@ -100,6 +106,25 @@ def affinity_loss(weights: Tensor, part: Tensor) -> Tensor:
     return (within + between / (~same).sum((1, 2)).clamp(min=1) + base).mean()
 
 
+def screw_loss(outcome: Outcome) -> Tensor:
+    """How unlikely the true twists of tokens are: a Gaussian along their screws.
+
+    Gains thus learn how far each screw is used, and later screws cost more than earlier ones, so
+    that a hinge needs the first alone. Tokens count by what they claim.
+    """
+    encoding = outcome.shape.encoding
+    share = outcome.shape.claims.weights[..., 1:].mean(1).detach()
+    along = (encoding.screws @ outcome.twists[..., None]).squeeze(-1)
+    away = along / encoding.gains - encoding.mean
+    order = torch.arange(TWIST, dtype=along.dtype, device=along.device) / TWIST
+    # Linear from afar: a single wild motion must not blow up the gains.
+    far = F.huber_loss(away, torch.zeros_like(away), reduction="none", delta=3.0)
+    unlikely = far + encoding.gains.log() + order * along.abs()
+    counts = share / (share + 0.01)
+    return (unlikely.sum(-1) * counts).sum() / counts.sum()
+
+
+@torch.no_grad()
 def judge(model: Neurok, batches: list[Batch]) -> dict[str, float]:
     """How well held-out motions are told back, against not moving at all (which scores 1).
 

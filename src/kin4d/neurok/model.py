@@ -66,6 +66,9 @@ class Neurok(nn.Module):
     def read(self, shape: Shape, moved: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and logarithm of variance [B, T, 6] of the state in which the shape's points
         [B, N, 3] are at `moved`."""
+        return self._read(shape, moved)[:2]
+
+    def _read(self, shape: Shape, moved: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         weights, points = shape.claims.weights, shape.surface.points
         return self.posterior(shape.encoding, weights, points, moved)
 
@@ -77,12 +80,13 @@ class Neurok(nn.Module):
         """All that training looks at, for points that go to `moved` [B, N, 3]; `target` [B, M, 3]
         is an unordered sample of the same state."""
         shape = self.encode(surface)
-        mean, log_variance = self.read(shape, moved)
+        mean, log_variance, twists = self._read(shape, moved)
         z = mean + torch.randn_like(mean) * (0.5 * log_variance).exp()
         return Outcome(
             shape=shape,
             mean=mean,
             log_variance=log_variance,
+            twists=twists,
             moved=shape.rig.move(z),
             guessed=shape.rig.move(self.guess(shape, target)),
         )
@@ -96,6 +100,7 @@ class Outcome:
         shape: The encoded shapes.
         mean: [B, T, 6] of the posterior.
         log_variance: [B, T, 6] of the posterior.
+        twists: [B, T, 6] what the points of each token really did.
         moved: [B, N, 3] points at a state drawn from the posterior.
         guessed: [B, N, 3] points at the state guessed from the target.
     """
@@ -103,5 +108,6 @@ class Outcome:
     shape: Shape
     mean: Tensor
     log_variance: Tensor
+    twists: Tensor
     moved: Tensor
     guessed: Tensor

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -14,10 +15,13 @@ import torch
 from kin4d.errors import InputError
 from kin4d.neurok.config import PRESETS, NeurokConfig
 from kin4d.neurok.encoders import Surface
+from kin4d.neurok.familiarity import Familiarity
 from kin4d.neurok.loss import Batch, LossWeights, judge, training_loss
 from kin4d.neurok.model import Neurok
-from kin4d.neurok.pretrained import VERSION
-from kin4d.training import Plan, train
+from kin4d.neurok.pretrained import FILE, VERSION, save_pretrained
+from kin4d.training import Plan, load_tensors, train
+
+_FAMILIAR = 32  # batches that tell what training shapes look like
 
 PLANS = {
     "tiny": Plan(steps=2_000),
@@ -92,7 +96,11 @@ def train_neurok(
         validate=partial(judge, batches=held_out) if held_out else None,
     )
     model.load_state_dict(averaged)
-    return model.eval()
+    model.eval()
+    file = Path(out) / FILE
+    seen = [batch_of(pairs).surface for pairs in islice(feed(0, 0), _FAMILIAR)]
+    save_pretrained(file, model, Familiarity.of(model, seen), load_tensors(file)[1])
+    return model
 
 
 def planned(preset: str, **changes: float | int | str | None) -> Plan:

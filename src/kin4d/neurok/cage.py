@@ -1,0 +1,128 @@
+"""CageDeformer: keypoints that pull at a cage around a shape; the baseline NeuROK is judged by.
+
+In the spirit of KeypointDeformer (Jakab et al., CVPR 2021), written anew from its description. A
+PointNet finds keypoints in a shape, and the same ones in its target. Their offsets move the corners
+of a cage, each keypoint those near it, and the cage carries the shape by mean value coordinates.
+Everything after the keypoints is linear, so what should turn is sheared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from kin4d.errors import InputError
+from kin4d.geometry.primitives import sphere
+from kin4d.training.checkpoint import load_tensors
+
+VERSION = 1
+"""Of the weights' layout."""
+
+MARGIN = 0.15
+"""Of the box: the cage stays this far off the shape."""
+
+_FARTHEST, _RINGS = 1.2, 60  # where corners start from, in boxes, and steps on their way in
+
+
+@dataclass(frozen=True, kw_only=True)
+class CageConfig:
+    """Sizes.
+
+    Attributes:
+        keypoints: K.
+        width: Of the networks.
+        near: Corners of the cage that each keypoint pulls at.
+    """
+
+    keypoints: int = 12
+    width: int = 256
+    near: int = 8
+
+    def to_dict(self) -> dict[str, int]:
+        """As JSON takes it."""
+        return asdict(self)
+
+
+class PointNet(nn.Module):
+    """Points [B, N, 3] -> numbers [B, outputs]: what is largest among all points."""
+
+    def __init__(self, width: int, outputs: int) -> None:
+        super().__init__()
+        self.each = nn.Sequential(
+            nn.Linear(3, 64), nn.ReLU(), nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, width)
+        )
+        self.all = nn.Sequential(
+            nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, outputs)
+        )
+
+    def forward(self, points: Tensor) -> Tensor:
+        return self.all(self.each(points).amax(1))
+
+
+class CageDeformer(nn.Module):
+    """Source and target points in the unit box of the source -> where any point of it goes."""
+
+    def __init__(self, config: CageConfig) -> None:
+        super().__init__()
+        self.config = config
+        corners = len(cage_sphere()[0])
+        self.find = PointNet(config.width, 3 * config.keypoints)
+        self.adapt = PointNet(config.width, config.keypoints * corners)
+        nn.init.zeros_(self.adapt.all[-1].weight)
+        nn.init.zeros_(self.adapt.all[-1].bias)
+        # Corners then follow their keypoints about as far as these go.
+        share = corners / (config.keypoints * config.near)
+        self.influence = nn.Parameter(torch.full((config.keypoints, corners), share))
+
+    def keypoints(self, points: Tensor) -> Tensor:
+        """[B, K, 3] of points [B, N, 3]."""
+        return self.find(points).unflatten(-1, (-1, 3))
+
+    def own_influence(self, source: Tensor) -> Tensor:
+        """[B, K, C] what this shape adds to the influence all shapes share."""
+        return self.adapt(source).unflatten(-1, (self.config.keypoints, -1))
+
+    def pull(self, source: Tensor, keypoints: Tensor, cage: Tensor) -> Tensor:
+        """[B, C, K]: how far each corner of the cage follows each keypoint."""
+        gap = torch.cdist(keypoints, cage)
+        reach = gap.topk(self.config.near, largest=False).values[..., -1:]
+        influence = self.influence + self.own_influence(source)
+        return torch.where(gap <= reach, influence, 0.0).mT
+
+
+@lru_cache(maxsize=1)
+def cage_sphere() -> tuple[Tensor, Tensor]:
+    """Corners [42, 3] and triangles [80, 3] of a once divided icosahedron of radius 1."""
+    mesh = sphere(1.0, subdivisions=1)
+    return torch.tensor(mesh.vertices, dtype=torch.float32), torch.tensor(mesh.faces)
+
+
+@torch.no_grad()
+def wrap(points: Tensor) -> Tensor:
+    """[B, 42, 3] a cage around points [B, N, 3]: its corners come in until something is near."""
+    directions, _ = cage_sphere()
+    middle = points.mean(1, keepdim=True)
+    radius = torch.linspace(_FARTHEST, _FARTHEST / _RINGS, _RINGS)
+    places = (radius[:, None, None] * directions).flatten(0, 1)
+    gaps = [torch.cdist(places + m, p).amin(1) for m, p in zip(middle, points, strict=True)]
+    free = (torch.stack(gaps) > MARGIN).unflatten(1, (_RINGS, -1))
+    steps = free.cumprod(1).sum(1)
+    return middle + radius[(steps - 1).clamp(min=0)][..., None] * directions
+
+
+def load_cage(path: str | Path) -> CageDeformer:
+    """The deformer of a weights file, ready for use."""
+    tensors, about = load_tensors(path)
+    if about.get("model") != "cage" or about.get("version") != VERSION:
+        raise InputError(
+            f"{path} holds no cage deformer of this version",
+            value=(about.get("model"), about.get("version")),
+            allowed=f"('cage', {VERSION})",
+        )
+    net = CageDeformer(CageConfig(**about["config"]))
+    net.load_state_dict(tensors)
+    return net.requires_grad_(False).eval()

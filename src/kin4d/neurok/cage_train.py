@@ -1,0 +1,131 @@
+"""Training the cage deformer on the pairs NeuROK is trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from kin4d.neurok.cage import VERSION, CageConfig, CageDeformer, cage_sphere, wrap
+from kin4d.neurok.mean_value import mean_value_coordinates
+from kin4d.training import Plan, train
+
+_SPREAD = 2.0  # weight of keypoints being spread over the shape
+_COMMON = 1.0  # weight of influences being what all shapes share
+_ALONE = 0.05  # share of training in which keypoints are spread, and nothing else is learned
+_CARRIED = 512  # points of the source that are carried and compared
+
+
+class PairArrays(Protocol):
+    """What a training sample must have; see `kin4d.data.pairs.Pairs`."""
+
+    points0: np.ndarray
+    points1: np.ndarray
+
+
+Batch = tuple[Tensor, Tensor]
+"""Source and target [B, N, 3]: different points, each in its own order."""
+
+
+def batch_of(pairs: PairArrays) -> Batch:
+    """The first half of the points before, and the second half after."""
+    half = pairs.points0.shape[1] // 2
+    return torch.from_numpy(pairs.points0[:, :half]), torch.from_numpy(pairs.points1[:, half:])
+
+
+def train_cage(
+    feed: Callable[[int, int], Iterator[PairArrays]],
+    out: str | Path,
+    *,
+    plan: Plan,
+    config: CageConfig | None = None,
+    dev: Iterable[PairArrays] = (),
+    data: dict | None = None,
+) -> CageDeformer:
+    """Train a deformer, going on from the checkpoint in `out` if there is one.
+
+    Args:
+        feed: Number of a process and of a step, to its pairs from that step on.
+        out: Folder of the run.
+        plan: How.
+        config: Sizes.
+        dev: Held-out pairs that checkpoints are judged by.
+        data: What `feed` was made of, kept with the weights.
+    """
+    config = config or CageConfig()
+    torch.manual_seed(plan.seed)
+    net = CageDeformer(config)
+    held_out = [batch_of(pairs) for pairs in dev]
+    averaged = train(
+        net,
+        lambda rank, step: map(batch_of, feed(rank, step)),
+        cage_loss,
+        plan,
+        out,
+        about={
+            "model": "cage",
+            "version": VERSION,
+            "config": config.to_dict(),
+            "data": data or {},
+        },
+        validate=partial(judge, batches=held_out) if held_out else None,
+    )
+    net.load_state_dict(averaged)
+    return net.eval()
+
+
+def cage_loss(model: nn.Module, batch: Batch, done: float) -> tuple[Tensor, dict[str, Tensor]]:
+    """Chamfer distance to the target, with keypoints spread and influences alike."""
+    net: CageDeformer = getattr(model, "module", model)
+    source, target = batch
+    own, aimed = net.keypoints(source), net.keypoints(target)
+    spread = chamfer(own, _farthest(source, own.shape[1])) + chamfer(
+        aimed, _farthest(target, own.shape[1])
+    )
+    common = net.own_influence(source).square().mean()
+    match = chamfer(carried(net, source, own, aimed), target)
+    use = float(done >= _ALONE)
+    total = use * match + _SPREAD * spread + _COMMON * common
+    return total, {"match": match, "spread": spread, "common": common}
+
+
+def carried(net: CageDeformer, source: Tensor, own: Tensor, aimed: Tensor) -> Tensor:
+    """Some of the source's points, where keypoints that go from `own` to `aimed` carry them."""
+    cage, some = wrap(source), source[:, :_CARRIED]
+    with torch.no_grad():
+        weights = mean_value_coordinates(some, cage, cage_sphere()[1])
+    return some + weights @ (net.pull(source, own, cage) @ (aimed - own))
+
+
+def chamfer(a: Tensor, b: Tensor) -> Tensor:
+    """Mean squared distance to the nearest of the other set, both ways, over a batch."""
+    gap = torch.cdist(a, b)
+    return gap.amin(2).square().mean() + gap.amin(1).square().mean()
+
+
+def judge(net: CageDeformer, batches: list[Batch]) -> dict[str, float]:
+    """`ratio`: distance to held-out targets, relative to that of doing nothing."""
+    after, before = 0.0, 0.0
+    for source, target in batches:
+        moved = carried(net, source, net.keypoints(source), net.keypoints(target))
+        after += float(chamfer(moved, target))
+        before += float(chamfer(source[:, :_CARRIED], target))
+    return {"ratio": after / before}
+
+
+@torch.no_grad()
+def _farthest(points: Tensor, count: int) -> Tensor:
+    """[B, count, 3] of points [B, N, 3], each as far as can be from those before it."""
+    rows = torch.arange(len(points))
+    chosen = [torch.zeros(len(points), dtype=torch.long)]
+    nearest = torch.full(points.shape[:2], torch.inf)
+    for _ in range(count - 1):
+        gap = (points - points[rows, chosen[-1]][:, None]).square().sum(-1)
+        nearest = torch.minimum(nearest, gap)
+        chosen.append(nearest.argmax(1))
+    return points[rows[:, None], torch.stack(chosen, 1)]

@@ -1,0 +1,58 @@
+"""Training end to end, on pairs of a toy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from untrained_neurok import TINY
+
+from kin4d.errors import InputError
+from kin4d.geometry.primitives import box
+from kin4d.neurok import LearnedBody
+from kin4d.neurok.train import planned, train_neurok
+from kin4d.training import Plan, load_tensors
+
+pytest.importorskip("accelerate")
+
+
+def pairs(seed: int) -> SimpleNamespace:
+    """A box whose upper half slides."""
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(-0.5, 0.5, (4, 40, 3)).astype(np.float32)
+    part = (points[..., 2] > 0).astype(np.int32)
+    shift = rng.uniform(-0.3, 0.3, (4, 1, 1)).astype(np.float32)
+    return SimpleNamespace(
+        points0=points,
+        normals0=np.broadcast_to(np.float32([0, 0, 1]), points.shape).copy(),
+        points1=points + shift * part[..., None] * np.float32([1, 0, 0]),
+        component=part,
+        part=part,
+    )
+
+
+def feed(process: int, step: int) -> Iterator[SimpleNamespace]:
+    while True:
+        yield pairs(1000 * process + step)
+        step += 1
+
+
+def test_a_run_writes_weights_that_make_bodies(tmp_path: Path) -> None:
+    plan = Plan(steps=6, log_every=2)
+    train_neurok(feed, tmp_path, config=TINY, plan=plan, dev=[pairs(99)], data={"of": "toys"})
+    tensors, about = load_tensors(tmp_path / "weights.safetensors")
+    assert about["data"] == {"of": "toys"}
+    assert about["training"]["step"] == 6
+    assert set(about["training"]["dev"]) == {"ratio", "guess", "still"}
+    assert any(name.startswith("familiarity.") for name in tensors)
+    body = LearnedBody.from_mesh(box((1, 1, 1)), tmp_path, points=128)
+    assert body.confidence is not None
+
+
+def test_presets_are_named() -> None:
+    assert planned("tiny", steps=7, rate=None).steps == 7
+    with pytest.raises(InputError, match="no such preset"):
+        planned("enormous")
