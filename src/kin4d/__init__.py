@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from kin4d.geometry.clip import Clip as Clip
     from kin4d.geometry.mesh import Mesh as Mesh
     from kin4d.geometry.pointmap import PointmapVideo as PointmapVideo
+    from kin4d.motion.fit import fit as fit
     from kin4d.motion.scene import Actor as Actor
     from kin4d.motion.scene import Scene as Scene
     from kin4d.motion.simulate import simulate as simulate
+    from kin4d.neurok.body import LearnedBody as LearnedBody
     from kin4d.render.pointmaps import render_bodies as render_bodies
     from kin4d.render.pointmaps import render_clip as render_clip
 
@@ -37,11 +39,13 @@ _HOME = {
     "Clip": "geometry.clip",
     "Floating": "bodies.floating",
     "Kin4dError": "errors",
+    "LearnedBody": "neurok.body",
     "Mesh": "geometry.mesh",
     "PointmapVideo": "geometry.pointmap",
     "RigidBody": "bodies.rigid",
     "RobotBody": "bodies.robot",
     "Scene": "motion.scene",
+    "fit": "motion.fit",
     "load_robot": "bodies.robot_names",
     "play": "bodies.body",
     "render_bodies": "render.pointmaps",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
 from untrained_neurok import TINY, shaken
@@ -11,8 +9,9 @@ from untrained_neurok import TINY, shaken
 from kin4d.errors import InputError
 from kin4d.geometry.transforms import quaternion_rotate, rotvec_to_matrix
 from kin4d.neurok import Neurok, NeurokConfig
-from kin4d.neurok.encoders import Surface, fit_twists, sparse_softmax, twist_to_parts
+from kin4d.neurok.encoders import Surface, sparse_softmax
 from kin4d.neurok.loss import Batch, LossWeights, affinity_loss, judge, training_loss
+from kin4d.neurok.twists import fit_twists, twist_to_parts
 
 FORMS = [
     (decoder, motion)
@@ -65,7 +64,7 @@ def test_weights_are_shares_and_small_ones_are_nothing() -> None:
     assert (weights[1] > 0.2).all()
 
 
-def test_twists_are_read_off_rigid_parts(surface: Surface) -> None:
+def test_twists_are_read_off_rigid_parts() -> None:
     generator = torch.Generator().manual_seed(3)
     points = torch.rand(1, 80, 3, generator=generator) - 0.5
     points[0, :40, 2] = 0.1  # a flat panel: its rotation is still determined
@@ -76,16 +75,15 @@ def test_twists_are_read_off_rigid_parts(surface: Surface) -> None:
     moved = points.clone()
     moved[0, :40] = (points[0, :40] - hinge) @ rotation.T + hinge
     moved[0, 40:] = points[0, 40:] + torch.tensor([0.0, 0.2, 0.1])
-    whole = shaken(TINY).encode(surface).encoding
     centres = torch.stack([points[0, :40].mean(0), points[0, 40:].mean(0)])[None]
-    encoding = replace(whole, centres=centres, radii=torch.full((1, 2), 0.4))
-    twists, _ = fit_twists(weights, points, moved, encoding)
+    about = centres, torch.full((1, 2), 0.4)
+    twists, _ = fit_twists(weights, points, moved, *about)
+    quaternion, shift = twist_to_parts(twists, *about)
     for part, token in ((slice(0, 40), 0), (slice(40, 80), 1)):
-        quaternion, shift = twist_to_parts(twists, encoding)
         again = quaternion_rotate(quaternion[0, token], points[0, part]) + shift[0, token]
         assert torch.allclose(again, moved[0, part], atol=5e-3)
-    # Halfway along the same screw is halfway round the same hinge.
-    quaternion, shift = twist_to_parts(0.5 * twists, encoding)
+    # Halfway along the same twist is halfway round the same hinge.
+    quaternion, shift = twist_to_parts(0.5 * twists, *about)
     assert torch.allclose(
         quaternion_rotate(quaternion[0, 0], hinge) + shift[0, 0], hinge, atol=1e-2
     )

@@ -28,7 +28,7 @@ def pairs(seed: int) -> SimpleNamespace:
     return SimpleNamespace(
         points0=points,
         normals0=np.broadcast_to(np.float32([0, 0, 1]), points.shape).copy(),
-        points1=points + shift * part[..., None] * np.float32([1, 0, 0]),
+        points1=points + shift * part[..., None].astype(np.float32) * np.float32([1, 0, 0]),
         component=part,
         part=part,
     )

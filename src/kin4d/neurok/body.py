@@ -19,12 +19,13 @@ from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.geometry.skin import Skin
 from kin4d.neurok.decoder import Rig, SkinnedRig
-from kin4d.neurok.encoders import TWIST, Claims
+from kin4d.neurok.encoders import Claims
 from kin4d.neurok.model import Neurok
 from kin4d.neurok.pretrained import from_pretrained
 from kin4d.neurok.reading import Reading, read_mesh
 from kin4d.neurok.reduction import Metric, reduce
 from kin4d.neurok.settling import settle
+from kin4d.neurok.twists import TWIST
 
 REACH = 2.0
 """Standard deviations of the prior that coordinates may go to either side of its mean."""

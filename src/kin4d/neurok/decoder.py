@@ -16,8 +16,9 @@ from torch.nn import functional as F
 from kin4d.geometry.dual_quaternion import dq_from_parts, dq_normalize, dq_to_parts
 from kin4d.geometry.transforms import quaternion_rotate, rotvec_to_quaternion
 from kin4d.neurok.config import NeurokConfig
-from kin4d.neurok.encoders import TWIST, Claims, Encoding, twist_to_parts
+from kin4d.neurok.encoders import Claims, Encoding
 from kin4d.neurok.layers import Block, mlp
+from kin4d.neurok.twists import TWIST, twist_to_parts
 
 
 class Rig(Protocol):
@@ -69,7 +70,9 @@ class SkinnedDecoder(nn.Module):
         """What each token does at z [B, T, 6]: unit dual quaternions [B, T, 8], or affine
         displacements [B, T, 12]."""
         numbers = self.motion(encoding, z)
-        return dq_from_parts(*twist_to_parts(numbers, encoding)) if self.rigid else numbers
+        if not self.rigid:
+            return numbers
+        return dq_from_parts(*twist_to_parts(numbers, encoding.centres, encoding.radii))
 
     def follow(self, motions: Tensor, weights: Tensor, points: Tensor) -> Tensor:
         """Points [B, N, 3] moved by token motions, blended by weights [B, N, 1 + T]."""

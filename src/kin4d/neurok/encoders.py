@@ -8,21 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from kin4d.geometry.transforms import (
-    quaternion_rotate,
-    rigid,
-    rotvec_jacobian,
-    rotvec_to_quaternion,
-    se3_log,
-)
 from kin4d.neurok.config import NeurokConfig
 from kin4d.neurok.layers import Block, fourier, mlp, pool, spread
-
-TWIST = 6
-"""Numbers of a rigid motion: a twist, translation part first."""
-
-TWIST_UNIT = 0.3
-"""Unit boxes that a part moves by at a twist of length one."""
+from kin4d.neurok.twists import TWIST, extents, fit_twists
 
 _LEAST_SHARE = 0.02
 _LEAST_GAIN = 0.1
@@ -173,7 +161,7 @@ class PriorEncoder(nn.Module):
         votes = pool(logits, component, count) * self.group_vote(groups)
         claims = Claims(self._share(logits + spread(votes, component)), features)
         tokens = self.final(tokens, claims.weights, value, points)
-        centres, radii = _extents(claims.weights[..., 1:].detach(), points)
+        centres, radii = extents(claims.weights[..., 1:].detach(), points)
         encoding = Encoding(
             tokens=tokens,
             centres=centres,
@@ -242,7 +230,9 @@ class Posterior(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Both [B, T, 6], for points [B, N, 3] of weights [B, N, 1 + T] that go to `moved`; and the
         twists [B, T, 6] they were read from."""
-        twist, around = fit_twists(weights[..., 1:], points, moved, encoding)
+        twist, around = fit_twists(
+            weights[..., 1:], points, moved, encoding.centres, encoding.radii
+        )
         along = (encoding.screws @ twist[..., None]).squeeze(-1) / encoding.gains
         tokens = self.learn(torch.cat([encoding.tokens, along, twist, around], -1))
         for block in self.blocks:
@@ -296,84 +286,6 @@ def component_shapes(points: Tensor, component: Tensor) -> Tensor:
     centre = torch.where(there, (low + high) / 2, 0.0)
     half = torch.where(there, (high - low) / 2, 0.0)
     return torch.cat([centre, half, size[..., None] / points.shape[1]], -1)
-
-
-@torch.no_grad()
-def fit_twists(
-    weights: Tensor, points: Tensor, moved: Tensor, encoding: Encoding
-) -> tuple[Tensor, Tensor]:
-    """The rigid motion of the points each token claims, and facts about the fit.
-
-    Twists are read off, not learned through: gradients of a singular value decomposition are wild,
-    and the weights learn from the decoder.
-
-    Args:
-        weights: [B, N, T].
-        points: [B, N, 3].
-        moved: [B, N, 3] where they go.
-        encoding: Of the shape.
-
-    Returns:
-        [B, T, 6] twists as `twist_to_parts` takes them; and [B, T, 14]: share of points, place,
-        spread, mean step, what the fit leaves over, and the size of the steps along each axis.
-    """
-    size = weights.sum(1)[..., None]
-    share = weights.mT / (size + 1e-3)
-    step = moved - points
-    here, mean = share @ points, share @ step
-    products = torch.cat([_outer(points, points), _outer(points, step)], -1)
-    square, cross = (share @ products).unflatten(-1, (2, 3, 3)).unbind(-3)
-    square, cross = square - _outer3(here, here), cross - _outer3(here, mean)
-    eye = torch.eye(3, dtype=points.dtype, device=points.device)
-    u, _, vh = torch.linalg.svd(square + cross + 1e-4 * eye)
-    flip = torch.ones_like(here)
-    flip[..., 2] = torch.linalg.det(u @ vh).sign()
-    rotation = vh.mT @ (flip[..., None] * u.mT)
-    arm = encoding.centres - here
-    shift = mean + (rotation @ arm[..., None]).squeeze(-1) - arm
-    twist = se3_log(rigid(rotation, shift))
-    scale = torch.cat([torch.ones_like(here), encoding.radii[..., None].expand_as(here)], -1)
-    left = cross.mT - (rotation - eye) @ square
-    spread_ = square.diagonal(dim1=-2, dim2=-1).clamp(min=0).sqrt()
-    energy = (share @ step.square() - mean.square()).clamp(min=0).sqrt()
-    around = [
-        size / points.shape[1],
-        here,
-        spread_,
-        mean,
-        left.norm(dim=(-2, -1))[..., None],
-        energy,
-    ]
-    return twist * scale / TWIST_UNIT, torch.cat(around, -1)
-
-
-def twist_to_parts(twists: Tensor, encoding: Encoding) -> tuple[Tensor, Tensor]:
-    """Unit quaternions [B, T, 4] and shifts [B, T, 3] of twists [B, T, 6].
-
-    A twist is about its token's centre, with rotations measured by how far they carry its points:
-    motions along one screw are then exactly those of a hinge, a slide or a thread.
-    """
-    shift, turn = (TWIST_UNIT * twists).split(3, -1)
-    turn = turn / encoding.radii[..., None]
-    quaternion = rotvec_to_quaternion(turn)
-    carried = (rotvec_jacobian(turn) @ shift[..., None]).squeeze(-1)
-    return quaternion, encoding.centres - quaternion_rotate(quaternion, encoding.centres) + carried
-
-
-def _extents(weights: Tensor, points: Tensor) -> tuple[Tensor, Tensor]:
-    """Middle [B, T, 3] and radius [B, T] of the points that weights [B, N, T] claim."""
-    share = weights.mT / (weights.sum(1)[..., None] + 1e-3)
-    middle = share @ points
-    square = share @ points.square() - middle.square()
-    return middle, (square.sum(-1).clamp(min=0) + 0.05**2).sqrt()
-
-
-def _outer(a: Tensor, b: Tensor) -> Tensor:
-    return (a[..., :, None] * b[..., None, :]).flatten(-2)
-
-
-def _outer3(a: Tensor, b: Tensor) -> Tensor:
-    return a[..., :, None] * b[..., None, :]
 
 
 def _moments(points: Tensor) -> Tensor:

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from kin4d.neurok.encoders import TWIST, Surface
+from kin4d.neurok.encoders import Surface
 from kin4d.neurok.model import Neurok, Outcome
+from kin4d.neurok.twists import TWIST
 
 
 @dataclass(frozen=True, eq=False)
