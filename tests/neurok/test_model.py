@@ -10,7 +10,7 @@ from kin4d.errors import InputError
 from kin4d.geometry.transforms import quaternion_rotate, rotvec_to_matrix
 from kin4d.neurok import Neurok, NeurokConfig
 from kin4d.neurok.encoders import Surface, sparse_softmax
-from kin4d.neurok.loss import Batch, LossWeights, affinity_loss, judge, training_loss
+from kin4d.neurok.loss import Batch, LossWeights, judge, parting_loss, training_loss
 from kin4d.neurok.twists import fit_twists, twist_to_parts
 
 FORMS = [
@@ -94,16 +94,25 @@ def test_screws_are_orthonormal(surface: Surface) -> None:
     assert torch.allclose(screws @ screws.mT, torch.eye(6).expand_as(screws), atol=1e-5)
 
 
-def test_affinity_wants_parts_apart_and_the_base_with_nobody() -> None:
+def test_parts_are_to_be_apart_and_the_base_with_nobody() -> None:
     part = torch.tensor([[0, 0, 1, 1]])
     right = torch.tensor([[[1.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]]])
     one = torch.tensor([[[1.0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]]])
-    swapped = right[..., [1, 0, 2]]
-    best = affinity_loss(right, part)
+    swapped, other = right[..., [1, 0, 2]], right[..., [0, 2, 1]]
+    best = parting_loss(right, part)
     assert best < 0.01
-    assert affinity_loss(one, part) > best + 1
-    assert affinity_loss(swapped, part) > best + 1
-    assert affinity_loss(one, torch.full((1, 4), -1)) == 0
+    assert parting_loss(other, part) == pytest.approx(float(best))
+    assert parting_loss(one, part) > best + 1
+    assert parting_loss(swapped, part) > best + 1
+    assert parting_loss(one, torch.full((1, 4), -1)) == 0
+
+
+def test_more_parts_than_tokens_can_still_be_told() -> None:
+    weights = torch.full((1, 5, 3), 1 / 3, requires_grad=True)
+    loss = parting_loss(weights, torch.arange(5)[None])
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert (weights.grad[0].abs().sum(-1) > 0).sum() == 3
 
 
 def test_one_batch_is_learned_by_heart(surface: Surface) -> None:

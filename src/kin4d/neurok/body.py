@@ -66,7 +66,12 @@ class LearnedBody:
         self._decoder = copy.deepcopy(net.decoder).double()
         self._encoding = self._shape.encoding.double()
         self._inside = torch.from_numpy(reading.box.enter(mesh.vertices))[None]
-        self._vertex_rig = self._rig(self._inside, self._vertex_claims)
+        # What follows nobody is not even computed: it stays exactly where it is.
+        mobile = self._vertex_claims.weights[0, :, 0] < 1
+        self._mobile = torch.nonzero(mobile | (net.config.decoder == "point")).flatten()
+        self._vertex_rig = self._rig(
+            self._inside[:, self._mobile], self._vertex_claims.rows(self._mobile)
+        )
         # Samples are in random order and stand for equal areas: the first are as good as any.
         some = torch.arange(min(mass_points, len(reading.samples)))
         self._point_rig = self._rig(reading.surface.points[:, some], self._shape.claims.rows(some))
@@ -134,7 +139,9 @@ class LearnedBody:
 
     def vertices(self, q: Tensor) -> Tensor:
         """Surface vertices [..., V, 3] (m)."""
-        return self._move(self._vertex_rig, q)
+        moved = self._move(self._vertex_rig, q)
+        still = torch.tensor(self.rest.vertices, dtype=q.dtype).expand(*q.shape[:-1], -1, -1)
+        return still.index_copy(-2, self._mobile, moved)
 
     def jacobian(self, q: Tensor) -> Tensor:
         """d points / dq, [..., P, 3, k]."""

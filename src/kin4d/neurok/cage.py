@@ -86,12 +86,12 @@ class CageDeformer(nn.Module):
         """[B, K, C] what this shape adds to the influence all shapes share."""
         return self.adapt(source).unflatten(-1, (self.config.keypoints, -1))
 
-    def pull(self, source: Tensor, keypoints: Tensor, cage: Tensor) -> Tensor:
-        """[B, C, K]: how far each corner of the cage follows each keypoint."""
-        gap = torch.cdist(keypoints, cage)
+    def pull(self, own: Tensor, keypoints: Tensor, cage: Tensor) -> Tensor:
+        """[B, C, K]: how far each corner of the cage follows each keypoint; `own` [B, K, C] is
+        the shape's own influence."""
+        gap = torch.cdist(keypoints.detach(), cage)
         reach = gap.topk(self.config.near, largest=False).values[..., -1:]
-        influence = self.influence + self.own_influence(source)
-        return torch.where(gap <= reach, influence, 0.0).mT
+        return torch.where(gap <= reach, self.influence + own, 0.0).mT
 
 
 @lru_cache(maxsize=1)

@@ -37,7 +37,8 @@ class CageBody:
         self._keypoints = net.keypoints(source)
         cage = wrap(source)
         weights = mean_value_coordinates(inside, cage, cage_sphere()[1])
-        self._pull = (weights @ net.pull(source, self._keypoints, cage))[0].double()
+        pull = net.pull(net.own_influence(source), self._keypoints, cage)
+        self._pull = (weights @ pull)[0].double()
         self._rest = torch.tensor(mesh.vertices)
         count = self._pull.shape[1]
         self.coordinates = tuple(f"{axis}{i}" for i in range(count) for axis in "xyz")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -37,16 +38,16 @@ class LossWeights:
         divergence: Of KL(posterior || prior) per shape, against the mean squared error per point
             (lambda of the paper).
         robust: Of the mean distance, which keeps small parts and still ones from being neglected.
-        affinity: Of telling the parts apart, where they are known.
+        parting: Of telling the parts apart, where they are known.
         guess: Of the squared error of states guessed from targets.
         screws: Of how unlikely the motions of tokens are, given their screws.
         rise: Share of training over which divergence and robust rise to full weight.
-        seen: Points of the target, and of each shape for affinity: a sample is as good as all.
+        seen: Points of the target.
     """
 
     divergence: float = 1e-4
     robust: float = 0.05
-    affinity: float = 0.1
+    parting: float = 0.1
     guess: float = 0.5
     screws: float = 0.003
     rise: float = 0.1
@@ -65,14 +66,14 @@ def training_loss(
     variance, prior = outcome.log_variance.exp(), outcome.shape.encoding.mean
     divergence = variance + (outcome.mean - prior).square() - 1 - outcome.log_variance
     divergence = 0.5 * divergence.sum((1, 2)).mean()
-    apart = affinity_loss(outcome.shape.claims.weights[:, some], batch.part[:, some])
+    apart = parting_loss(outcome.shape.claims.weights, batch.part)
     guessed = (outcome.guessed - batch.moved).square().sum(-1).mean()
     unlikely = screw_loss(outcome)
     total = (
         squared.mean()
         + rise * weights.robust * distance
         + rise * weights.divergence * divergence
-        + weights.affinity * apart
+        + weights.parting * apart
         + weights.guess * guessed
         + weights.screws * unlikely
     )
@@ -80,31 +81,39 @@ def training_loss(
         "squared": squared.mean(),
         "distance": distance,
         "divergence": divergence,
-        "affinity": apart,
+        "parting": apart,
         "guessed": guessed,
         "screws": unlikely,
     }
     return total, terms
 
 
-def affinity_loss(weights: Tensor, part: Tensor) -> Tensor:
+def parting_loss(weights: Tensor, part: Tensor) -> Tensor:
     """How badly weights [B, N, 1 + T] tell parts [B, N] apart, whichever token takes which part.
 
-    w_i . w_j is the chance that points i and j follow the same token; it should be one within a
-    part and zero between parts. Part 0 is the one that never moves, and should follow nobody.
-    Shapes without known parts do not count.
+    Parts are matched with the tokens that already claim them most, each with another one, and
+    points are to follow the token of their part. Part 0 is the one that never moves, and is to
+    follow nobody. Shapes without known parts do not count; large parts count more than small ones,
+    but less than in proportion.
     """
     known = (part >= 0).all(1)
     if not known.any():
         return weights.sum() * 0.0
-    weights, part = weights[known], part[known]
-    same = part[:, :, None] == part[:, None, :]
-    chance = (weights @ weights.mT).clamp(1e-3, 1 - 1e-3)
-    within = torch.where(same, -chance.log(), 0.0).sum((1, 2)) / same.sum((1, 2))
-    between = torch.where(same, 0.0, -(1 - chance).log()).sum((1, 2))
-    nobody = weights[..., 0].clamp(1e-3, 1 - 1e-3)
-    base = torch.where(part == 0, -nobody.log(), -(1 - nobody).log()).mean(1)
-    return (within + between / (~same).sum((1, 2)).clamp(min=1) + base).mean()
+    likely, part = weights[known].clamp(min=1e-8).log(), part[known]
+    member = F.one_hot(part, int(part.max()) + 1).to(likely.dtype)
+    size = member.sum(1)
+    claimed = (member.mT @ likely.detach()) / size.clamp(min=1)[..., None]
+    token = torch.zeros_like(size, dtype=torch.int64)
+    for row, (score, count) in enumerate(zip(claimed.cpu().numpy(), size.tolist(), strict=True)):
+        parts = [i for i in range(1, len(count)) if count[i]]
+        matched, chosen = linear_sum_assignment(score[parts, 1:], maximize=True)
+        for place, one in zip(matched, chosen, strict=True):
+            token[row, parts[place]] = one + 1
+    wanted = token.gather(1, part)
+    # A part that found no token left is nobody's by default, and should not teach that it is.
+    counts = (member * size.clamp(min=1)[:, None] ** -0.5).sum(-1) * ((part == 0) | (wanted > 0))
+    missed = -likely.gather(-1, wanted[..., None]).squeeze(-1)
+    return (missed * counts).sum() / counts.sum()
 
 
 def screw_loss(outcome: Outcome) -> Tensor:

@@ -37,7 +37,8 @@ def _weights(points: Tensor, cage: Tensor, faces: Tensor) -> Tensor:
     after, before = (lambda x: x.roll(-1, -1)), (lambda x: x.roll(1, -1))
     cosine = 2 * half.sin() * (half - angle).sin() / (after(sine) * before(sine)) - 1
     cosine = cosine.clamp(-1, 1)
-    side = torch.linalg.det(corners).sign()[..., None]
+    a, b, c = corners.unbind(-2)
+    side = (torch.linalg.cross(a, b) * c).sum(-1, keepdim=True).sign()
     normal = side * (1 - cosine.square()).clamp(min=0).sqrt()
     top = angle - after(cosine) * before(angle) - before(cosine) * after(angle)
     bottom = distance[:, :, faces] * after(sine) * before(normal)
