@@ -26,6 +26,8 @@ class Objects:
 
     out: Path
     """Folder of the run: checkpoint, weights, logs."""
+    model: Literal["neurok", "cage"] = "neurok"
+    """What to train; "cage" is the keypoint cage deformer that `kin4d bench ik` compares with."""
     preset: Literal["tiny", "small", "base"] = "small"
     """Size of the model and length of training."""
     sources: tuple[str, ...] = ("articulated",)
@@ -63,6 +65,7 @@ class Objects:
         from kin4d.data.augmentation import Augmentation
         from kin4d.data.named_sources import named_source
         from kin4d.data.stream import PairStream
+        from kin4d.neurok.cage_train import train_cage
         from kin4d.neurok.config import PRESETS
         from kin4d.neurok.train import planned, train_neurok
 
@@ -88,27 +91,27 @@ class Objects:
             return iter(pairs)
 
         held_out = stream(self.seed + 1, "dev", 0)
-        model = train_neurok(
-            feed,
-            self.out,
-            config=replace(PRESETS[self.preset], decoder=self.decoder, motion=self.motion),
-            plan=planned(
-                self.preset,
-                steps=self.steps,
-                rate=self.rate,
-                seed=self.seed,
-                save_every=self.save_every,
-            ),
-            dev=[held_out[i] for i in range(8)],
-            data={
-                "sources": [name.partition(":")[0] for name in self.sources],
-                "shares": list(self.shares),
-                "points": self.points,
-                "batch": self.batch,
-                "augment": self.augment,
-                "seed": self.seed,
-            },
+        plan = planned(
+            self.preset,
+            steps=self.steps,
+            rate=self.rate,
+            seed=self.seed,
+            save_every=self.save_every,
         )
+        dev = [held_out[i] for i in range(8)]
+        data = {
+            "sources": [name.partition(":")[0] for name in self.sources],
+            "shares": list(self.shares),
+            "points": self.points,
+            "batch": self.batch,
+            "augment": self.augment,
+            "seed": self.seed,
+        }
+        if self.model == "cage":
+            model = train_cage(feed, self.out, plan=plan, dev=dev, data=data)
+        else:
+            config = replace(PRESETS[self.preset], decoder=self.decoder, motion=self.motion)
+            model = train_neurok(feed, self.out, config=config, plan=plan, dev=dev, data=data)
         size = sum(parameter.numel() for parameter in model.parameters())
         file = self.out / "weights.safetensors"
         say(

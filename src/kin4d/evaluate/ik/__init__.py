@@ -33,7 +33,8 @@ _NOTES = (
     "to that of the rest shape. IoU is of the surfaces' cells, 1/32 wide.",
     "'what moves' is the same for the triangles alone whose middle truly goes farther than 1 % "
     "of the box. 'spurious' is the mean motion of points that truly stay, 'edges' the median "
-    "change of edge lengths of what truly moves, 'points off' the mean distance from the true place. "
+    "change of edge lengths of what truly moves, 'points off' the mean distance from the true "
+    "place. "
     "Correspondences serve scoring alone: methods see 4,096 unordered points of the target.",
     "'linear modes' stands for PCA: of a mesh nobody has seen move there is nothing to take "
     "components of but its own free vibrations. 'true joints, searched' is told the joints, and "
