@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
@@ -122,7 +123,8 @@ class Export:
     robot: str | None = None
     """Only episodes of this robot."""
     fps: float | None = None
-    """LeRobot has one rate for all episodes: resample to this one."""
+    """LeRobot has one rate for all episodes: resample to this one; default: a whole number near
+    the middle of theirs, if they differ."""
     limit: int | None = None
     """At most so many episodes."""
     json: bool = False
@@ -136,7 +138,7 @@ class Export:
         episodes = self._chosen(EpisodeStore.open(self.store))
         if self.layout in ("lerobot", "lerobot-v2.1"):
             version = "v3.0" if self.layout == "lerobot" else "v2.1"
-            write_lerobot(episodes, self.out, version=version, fps=self.fps)
+            write_lerobot(episodes, self.out, version=version, fps=self.fps or episodes.fps)
         elif self.layout == "robo4d":
             write_robo4d_episodes(episodes, self.out, split=self.split or "train")
         else:
@@ -167,6 +169,14 @@ class _Chosen(Sequence):
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    @property
+    def fps(self) -> float | None:
+        """A rate for all of them, or None if they have one."""
+        rates = [self._store.lines[number]["fps"] for number in self._numbers]
+        if max(rates) - min(rates) <= 1e-6 * max(rates):
+            return None
+        return float(max(round(median(rates)), 1))
 
     def __getitem__(self, index: Any) -> Any:
         return self._store.episode(self._numbers[index])

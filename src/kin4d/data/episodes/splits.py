@@ -21,7 +21,7 @@ EPISODE_SPLITS: tuple[str, ...] = get_args(EpisodeSplit)
 HELD_OUT = {
     "arm": frozenset({"ur5"}),
     "task": frozenset({"stack"}),
-    "object": frozenset({"bottle", "chest", "fridge"}),
+    "object": frozenset({"bottle", "refrigerator", "storage_chest"}),
 }
 """By name: never trained on. The arm is an episode's `robot`; objects are in its `factors`."""
 
