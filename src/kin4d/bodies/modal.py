@@ -10,6 +10,7 @@ Large bends then stay bends, and the elastic energy is still 1/2 q' K q.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ from torch import Tensor
 from kin4d.bodies.body import Body, expect_coordinates
 from kin4d.bodies.floating import Floating
 from kin4d.errors import InputError
-from kin4d.geometry.elastic_cloud import ElasticCloud, fill
+from kin4d.geometry.elastic_cloud import ElasticCloud, fill, ties_between
 from kin4d.geometry.elastic_sheet import sheet_masses, sheet_stiffness
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.skin import Skin
@@ -28,9 +29,37 @@ from kin4d.geometry.transforms import hat, rigid, rotvec_jacobian, rotvec_to_mat
 from kin4d.geometry.vibration import Modes, vibration_modes
 
 _CARRIERS = 4  # nodes that carry a vertex
+_NEIGHBOURS = 6  # to which a node is tied
 _MOST_TURN = 2.0  # rad, of any node by one mode alone
 _MOST_STRAIN = 0.5  # of any tie by one mode alone
 _ONE_SIDED = 0.1  # enough to keep thin parts from bending for nothing
+
+
+class Ties(NamedTuple):
+    """What holds N nodes together, in plain arrays: E ties, each from both its ends.
+
+    With turns R of the nodes, x = rest + settle @ pull, where each tie pulls its end and pushes its
+    start by weight * (R[start] (arm + stretch q) - arm).
+
+    Attributes:
+        start: [E] node whose rotation turns the tie.
+        end: [E] node at its other end.
+        weight: [E].
+        arms: [E, 3] m, at rest.
+        stretch: [E, 3, k] m.
+        spin: [N, 3, k] rad: rotation vectors of the nodes are spin @ q.
+        rest: [N, 3] m.
+        settle: [N, N].
+    """
+
+    start: np.ndarray
+    end: np.ndarray
+    weight: np.ndarray
+    arms: np.ndarray
+    stretch: np.ndarray
+    spin: np.ndarray
+    rest: np.ndarray
+    settle: np.ndarray
 
 
 class ModalBody:
@@ -45,6 +74,7 @@ class ModalBody:
 
     Attributes:
         stiffness: [k, k] J: the elastic energy is 1/2 q' stiffness q.
+        ties: The map in plain arrays.
     """
 
     def __init__(self, mesh: Mesh, modes: Modes, *, warp: bool = True) -> None:
@@ -53,23 +83,22 @@ class ModalBody:
         self.q0 = torch.zeros(len(modes.stiffness), dtype=torch.float64)
         self.mass = torch.from_numpy(modes.masses)
         self.stiffness = torch.from_numpy(np.diag(modes.stiffness))
-        self._rest = torch.from_numpy(modes.nodes)
-        self._shift, self._spin = torch.from_numpy(modes.shift), torch.from_numpy(modes.spin)
-        pairs = ElasticCloud.of_nodes(modes.nodes).pairs
-        self._from = torch.from_numpy(pairs[:, 0].copy())
-        arms = self._rest[pairs[:, 1]] - self._rest[pairs[:, 0]]
-        turned = torch.linalg.cross(
-            self._spin[self._from], arms[..., None].expand(-1, -1, self._spin.shape[-1]), dim=1
+        self.ties = ties = _ties(modes)
+        self._rest, self._shift, self._spin, self._arms, self._stretch, self._from = (
+            torch.from_numpy(np.array(part))
+            for part in (ties.rest, modes.shift, ties.spin, ties.arms, ties.stretch, ties.start)
         )
-        self._arms = arms
-        self._stretch = self._shift[pairs[:, 1]] - self._shift[self._from] - turned
-        self._assembly = torch.from_numpy(_assembly(modes, pairs, arms.numpy()))
-        reach = torch.minimum(
-            _MOST_TURN / self._spin.norm(dim=1).amax(0).clamp(min=1e-9),
+        pull = np.zeros((len(ties.rest), len(ties.arms)))
+        np.add.at(pull, (ties.end, np.arange(len(ties.arms))), ties.weight)
+        np.add.at(pull, (ties.start, np.arange(len(ties.arms))), -ties.weight)
+        self._assembly = torch.from_numpy(ties.settle @ pull)
+        lengths = np.linalg.norm(ties.arms, axis=-1)[:, None]
+        reach = np.minimum(
+            _MOST_TURN / np.maximum(np.linalg.norm(ties.spin, axis=1).max(0), 1e-9),
             _MOST_STRAIN
-            / (self._stretch.norm(dim=1) / arms.norm(dim=1)[:, None]).amax(0).clamp(min=1e-9),
+            / np.maximum((np.linalg.norm(ties.stretch, axis=1) / lengths).max(0), 1e-9),
         )
-        self.limits = torch.stack([-reach, reach], -1)
+        self.limits = torch.from_numpy(np.stack([-reach, reach], -1))
         self.skin = _bound(mesh, modes.nodes)
 
     @classmethod
@@ -80,7 +109,8 @@ class ModalBody:
         young: float,
         density: float,
         modes: int = 12,
-        nodes: int = 150,
+        nodes: int = 200,
+        handles: int = 64,
         held: Sequence[int] | np.ndarray = (),
         warp: bool = True,
         seed: int = 0,
@@ -93,6 +123,7 @@ class ModalBody:
             density: kg/m³.
             modes: How many, the softest.
             nodes: That fill it, at most; more see thinner parts.
+            handles: Nodes that stand for all once modes are known.
             held: Vertices that are held fast, with the nodes near them.
             warp: See the class.
             seed: Of the nodes' places.
@@ -111,9 +142,8 @@ class ModalBody:
             gap, _ = KDTree(mesh.vertices[np.asarray(held)]).query(places)
             spacing = np.median(KDTree(places).query(places, k=2)[0][:, 1])
             fast = gap < max(0.6 * spacing, gap.min() + 1e-9)
-        return cls(
-            mesh, vibration_modes(places, masses, stiffness, cloud.turning, fast, modes), warp=warp
-        )
+        fine = vibration_modes(places, masses, stiffness, cloud.turning, fast, modes)
+        return cls(mesh, fine.thinned(handles, seed=seed), warp=warp)
 
     @classmethod
     def sheet(
@@ -124,8 +154,8 @@ class ModalBody:
         thickness: float,
         density: float,
         poisson: float = 0.3,
-        modes: int = 16,
-        nodes: int = 120,
+        modes: int = 12,
+        handles: int = 64,
         held: Sequence[int] | np.ndarray = (),
         warp: bool = True,
         seed: int = 0,
@@ -139,10 +169,10 @@ class ModalBody:
             density: kg/m³ of the material.
             poisson: Ratio of sideways contraction.
             modes: How many, the softest.
-            nodes: Vertices that stand for all once modes are known.
+            handles: Vertices that stand for all once modes are known.
             held: Vertices that are held fast.
             warp: See the class.
-            seed: Of the choice of nodes.
+            seed: Of the choice of handles.
         """
         _check(young=young, density=density, thickness=thickness)
         if len(mesh.vertices) > 5000:
@@ -158,7 +188,7 @@ class ModalBody:
         masses = sheet_masses(mesh, density * thickness)
         turning = ElasticCloud.of_nodes(mesh.vertices).turning
         fine = vibration_modes(mesh.vertices, masses, csc_matrix(stiffness), turning, fast, modes)
-        return cls(mesh, fine.thinned(nodes, seed=seed), warp=warp)
+        return cls(mesh, fine.thinned(handles, seed=seed), warp=warp)
 
     def points(self, q: Tensor) -> Tensor:
         """Mass points [..., N, 3] (m)."""
@@ -200,36 +230,44 @@ class ModalBody:
         return rigid(turns, shift)
 
 
-def _assembly(modes: Modes, pairs: np.ndarray, arms: np.ndarray) -> np.ndarray:
-    """[N, E]: shifts of nodes, from changes of ties, that fit these best.
-
-    Held nodes stay; where none is held, the centre of mass does.
-    """
+def _ties(modes: Modes) -> Ties:
+    """Ties between near nodes. Held nodes stay; where none is held, the centre of mass does."""
     count = len(modes.nodes)
-    tension = 1 / np.square(arms).sum(-1)
-    pull = np.zeros((count, len(pairs)))
-    pull[pairs[:, 1], np.arange(len(pairs))] += tension
-    pull[pairs[:, 0], np.arange(len(pairs))] -= tension
+    start, end = ties_between(modes.nodes, _NEIGHBOURS).T.copy()
+    arms = modes.nodes[end] - modes.nodes[start]
+    turned = np.cross(modes.spin[start], arms[..., None], axis=1)
+    weight = 1 / np.square(arms).sum(-1)
     laplacian = np.zeros((count, count))
-    np.add.at(laplacian, (pairs[:, 0], pairs[:, 0]), tension)
-    np.add.at(laplacian, (pairs[:, 1], pairs[:, 1]), tension)
-    np.add.at(laplacian, (pairs[:, 0], pairs[:, 1]), -tension)
-    np.add.at(laplacian, (pairs[:, 1], pairs[:, 0]), -tension)
-    free = ~modes.held
-    solved = np.zeros_like(pull)
+    for one, other, sign in ((start, start, 1), (end, end, 1), (start, end, -1), (end, start, -1)):
+        np.add.at(laplacian, (one, other), sign * weight)
+    settle = np.zeros((count, count))
     if modes.held.any():
-        solved[free] = np.linalg.solve(laplacian[np.ix_(free, free)], pull[free])
-        return solved
-    solved = np.linalg.lstsq(laplacian, pull, rcond=None)[0]
-    return solved - modes.masses @ solved / modes.masses.sum()
+        free = np.flatnonzero(~modes.held)
+        settle[np.ix_(free, free)] = np.linalg.inv(laplacian[np.ix_(free, free)])
+    else:
+        settle = np.linalg.pinv(laplacian, hermitian=True)
+        settle = settle - modes.masses @ settle / modes.masses.sum()
+    return Ties(
+        start=start,
+        end=end,
+        weight=weight,
+        arms=arms,
+        stretch=modes.shift[end] - modes.shift[start] - turned,
+        spin=modes.spin,
+        rest=modes.nodes,
+        settle=settle,
+    )
 
 
 def _bound(mesh: Mesh, nodes: np.ndarray) -> Skin:
-    """Each vertex on its nearest nodes, whose shares fade out before others take their place."""
+    """Each vertex on its nearest nodes, all on one where it stands there (Franke and Little).
+
+    Shares fade out before other nodes take their place.
+    """
     near = min(_CARRIERS + 1, len(nodes))
     distance, carriers = KDTree(nodes).query(mesh.vertices, k=near)
     reach = 1.02 * distance[:, -1:] + 1e-12
-    shares = np.square(1 - np.square(distance / reach))[:, :_CARRIERS]
+    shares = np.square((reach - distance) / (reach * distance + 1e-6 * reach**2))[:, :_CARRIERS]
     return Skin(
         joints=np.asarray(carriers)[:, :_CARRIERS],
         weights=shares / shares.sum(1, keepdims=True),

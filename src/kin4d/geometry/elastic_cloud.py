@@ -48,7 +48,7 @@ class ElasticCloud:
     @classmethod
     def of_nodes(cls, nodes: np.ndarray, *, one_sided: float = 1.0) -> ElasticCloud:
         """Tie given nodes [N, 3] together; `one_sided` is the share of the energy above, 0 to 1."""
-        pairs = _ties(nodes)
+        pairs = ties_between(nodes)
         stiffness, turning = _energy(nodes, pairs, one_sided)
         return cls(nodes=nodes, pairs=pairs, stiffness=stiffness, turning=turning)
 
@@ -86,9 +86,10 @@ def winding(points: np.ndarray, surface: np.ndarray, areas: np.ndarray) -> np.nd
     return result / (4 * np.pi)
 
 
-def _ties(nodes: np.ndarray) -> np.ndarray:
+def ties_between(nodes: np.ndarray, neighbours: int = _NEIGHBOURS) -> np.ndarray:
+    """[E, 2]: each of nodes [N, 3] and its nearest, in both directions; all hang together."""
     count = len(nodes)
-    near = min(_NEIGHBOURS + 1, count)
+    near = min(neighbours + 1, count)
     distance, index = KDTree(nodes).query(nodes, k=near)
     first = np.repeat(np.arange(count), near)
     # A far neighbour is across a gap, not next in the material.

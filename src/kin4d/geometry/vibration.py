@@ -41,7 +41,8 @@ class Modes:
             return self
         chosen = []
         for group in (np.flatnonzero(self.held), np.flatnonzero(~self.held)):
-            share = min(len(group), max(3, round(count * len(group) / len(self.nodes))))
+            # What is held is seen to be held: it must not hang from two or three nodes.
+            share = min(len(group), max(8, round(count * len(group) / len(self.nodes))))
             if share:
                 chosen.append(group[farthest_points(self.nodes[group], share, seed=seed)])
         kept = np.concatenate(chosen)

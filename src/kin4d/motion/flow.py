@@ -19,6 +19,7 @@ from numba.core import types
 from numba.extending import overload
 
 from kin4d.motion.maps.low_rank_kernels import LowRankData, low_rank_embed
+from kin4d.motion.maps.modal_map import ModalData, modal_embed
 from kin4d.motion.maps.tree_map import TreeData, tree_embed
 
 OK, NO_SOLUTION, TOO_CURVED = 0, 1, 2
@@ -40,6 +41,10 @@ def _embed_into(data, q, y, jacobian, with_jacobian):
         )
     if isinstance(data, types.NamedTuple) and data.instance_class is LowRankData:
         return lambda data, q, y, jacobian, with_jacobian: low_rank_embed(
+            data, q, y, jacobian, with_jacobian
+        )
+    if isinstance(data, types.NamedTuple) and data.instance_class is ModalData:
+        return lambda data, q, y, jacobian, with_jacobian: modal_embed(
             data, q, y, jacobian, with_jacobian
         )
     return None

@@ -46,7 +46,13 @@ def curtain() -> Scene:
     cloth = MATERIALS["cloth"]
     held = np.flatnonzero(mesh.vertices[:, 2] > mesh.bounds[1, 2] - 1e-6)
     body = ModalBody.sheet(
-        mesh, young=cloth.young, thickness=cloth.thickness, density=cloth.density, held=held
+        mesh,
+        young=cloth.young,
+        thickness=cloth.thickness,
+        density=cloth.density,
+        held=held,
+        modes=10,
+        handles=48,
     )
     forces = [Stiffness(body.stiffness.numpy()), Wind((0.0, -2.5, 0.0), gusts=0.8)]
     return Scene([Actor(body, material=cloth, forces=forces, contacts=0)])

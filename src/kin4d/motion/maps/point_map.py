@@ -65,7 +65,7 @@ class PointMap(ABC):
 def compile_map(body: Any, places: SurfaceSamples, *, mass_scale: float = 1.0) -> PointMap:
     """The fastest faithful map of a body.
 
-    Trees of rigid links, floating or not, are compiled exactly; any other body is fitted by
+    Trees of rigid links and bodies of modes, floating or not, are exact; any other is fitted by
     `LowRankMap`, or asked directly if that does not fit well.
 
     Args:
@@ -74,6 +74,7 @@ def compile_map(body: Any, places: SurfaceSamples, *, mass_scale: float = 1.0) -
         mass_scale: Factor on the body's masses.
     """
     from kin4d.bodies.floating import Floating
+    from kin4d.bodies.modal import ModalBody
     from kin4d.bodies.tree import TreeBody
 
     inner = body.body if isinstance(body, Floating) else body
@@ -81,6 +82,10 @@ def compile_map(body: Any, places: SurfaceSamples, *, mass_scale: float = 1.0) -
         from kin4d.motion.maps.tree_map import TreeMap
 
         return TreeMap(inner, places, floating=inner is not body, mass_scale=mass_scale)
+    if isinstance(inner, ModalBody) and inner.warp:
+        from kin4d.motion.maps.modal_map import ModalMap
+
+        return ModalMap(inner, places, floating=inner is not body, mass_scale=mass_scale)
     from kin4d.motion.maps.low_rank import fit_map
 
     return fit_map(inner, places, floating=inner is not body, mass_scale=mass_scale)
