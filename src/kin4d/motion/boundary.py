@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from kin4d.bodies.body import Body
 from kin4d.errors import InputError
@@ -69,7 +70,7 @@ def initial_state(
         found, near = _fit(body, places, start, torch.from_numpy(given["positions"]), iterations)
     rate, off = torch.zeros_like(found), 0.0
     if given["velocities"] is not None:
-        jacobian = torch.func.jacfwd(places)(found).reshape(3 * len(index), -1)
+        jacobian = _jacobian(places, found).reshape(3 * len(index), -1)
         target = torch.from_numpy(given["velocities"]).reshape(-1)
         rate = _least_squares(jacobian, target, 1e-12)
         off = _rms(jacobian @ rate - target)
@@ -109,7 +110,7 @@ def _fit(body: Body, places, start: Tensor, target: Tensor, iterations: int):
     q, damping = start.clone(), 1e-6
     gap = (target - places(q)).reshape(-1)
     for _ in range(iterations):
-        jacobian = torch.func.jacfwd(places)(q).reshape(len(gap), -1)
+        jacobian = _jacobian(places, q).reshape(len(gap), -1)
         step = _least_squares(jacobian, gap, damping)
         trial = torch.minimum(torch.maximum(q + step, lower), upper)
         trial_gap = (target - places(trial)).reshape(-1)
@@ -123,6 +124,12 @@ def _fit(body: Body, places, start: Tensor, target: Tensor, iterations: int):
         else:
             damping *= 10
     return q, _rms(gap)
+
+
+def _jacobian(places, q: Tensor) -> Tensor:
+    # Forward-mode derivatives exist only for the plain attention kernel.
+    with sdpa_kernel(SDPBackend.MATH):
+        return torch.func.jacfwd(places)(q)
 
 
 def _least_squares(jacobian: Tensor, target: Tensor, damping: float) -> Tensor:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 from torch import Tensor
 
 from kin4d.bodies.body import Body
@@ -102,7 +102,7 @@ class _Problem:
     ) -> None:
         self.move, self.target, self.size = move, target, size
         self.limits, self.partial = limits, partial
-        self.tree = cKDTree(target)
+        self.tree = KDTree(target)
         self.across = _across(target, self.tree)
         some = np.linspace(0, len(target) - 1, min(len(target), 2 * _SAMPLES)).astype(int)
         self.some, self.some_across = target[some], self.across[some]
@@ -113,7 +113,7 @@ class _Problem:
             return np.array([self._error(x) for x in self.move(q).numpy()])
 
     def _error(self, x: np.ndarray) -> float:
-        back = cKDTree(x).query(self.some)[0].mean()
+        back = KDTree(x).query(self.some)[0].mean()
         return float(back if self.partial else (self.tree.query(x)[0].mean() + back) / 2)
 
     def descend(self, q: Tensor, iterations: int) -> tuple[Tensor, np.ndarray]:
@@ -134,7 +134,7 @@ class _Problem:
             rows = torch.cat([q[None], q + _STEP * torch.eye(count, dtype=q.dtype)])
             moved = self.move(rows).numpy()
         x, jacobian = moved[0], np.moveaxis((moved[1:] - moved[0]) / _STEP, 0, -1)
-        near = cKDTree(x).query(self.some)[1]
+        near = KDTree(x).query(self.some)[1]
         residual, slope, across = x[near] - self.some, jacobian[near], self.some_across
         if not self.partial:
             found = self.tree.query(x)[1]
@@ -167,7 +167,7 @@ class _Problem:
             q, error = trial[first], float(errors[first])
 
 
-def _across(points: np.ndarray, tree: cKDTree) -> np.ndarray:
+def _across(points: np.ndarray, tree: KDTree) -> np.ndarray:
     """[M, 3, 3] metrics in which moving along the surface of points [M, 3] costs little.
 
     Points that slide over a surface are not wrong: only its borders tell where they belong.

@@ -96,6 +96,20 @@ def solve_spd(matrix, right, out):
 
 
 @numba.njit(cache=True, error_model="numpy")
+def invert_spd(matrix, out):
+    """Write the inverse [k, k] of a symmetric positive definite matrix; False if it is not one."""
+    k = len(matrix)
+    unit, column = np.zeros(k), np.empty(k)
+    for i in range(k):
+        unit[:] = 0.0
+        unit[i] = 1.0
+        if not solve_spd(matrix, unit, column):
+            return False
+        out[:, i] = column
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy")
 def metric(jacobian):
     """J^T J [k, k], with a trace of ridge so that it can always be factored."""
     n, k = jacobian.shape

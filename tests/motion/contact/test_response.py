@@ -75,7 +75,7 @@ def test_a_lump_settles_on_the_ground() -> None:
     import trimesh
 
     ball = trimesh.creation.icosphere(3, 0.1)
-    x, y, z = ball.vertices.T / 0.1
+    _, y, z = ball.vertices.T / 0.1
     lump = Mesh(
         vertices=ball.vertices * (1 + 0.3 * np.sin(5 * y) * np.cos(4 * z))[:, None],
         faces=ball.faces,

@@ -9,11 +9,11 @@ from kin4d.motion.contact.field import look_up
 
 
 @numba.njit(cache=True, error_model="numpy")
-def near_plane(points, count, height, margin):
-    """Indices of the first `count` points lower than `margin` above the plane, and their gaps."""
-    index, gap = np.empty(count, np.int64), np.empty(count)
+def near_plane(points, which, height, margin):
+    """Which of the points `which` [C] are lower than `margin` above the plane, and their gaps."""
+    index, gap = np.empty(len(which), np.int64), np.empty(len(which))
     found = 0
-    for i in range(count):
+    for i in which:
         above = points[i, 2] - height
         if above < margin:
             index[found], gap[found] = i, above
@@ -22,11 +22,12 @@ def near_plane(points, count, height, margin):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def near_part(points, count, rotation, origin, field, margin):
+def near_part(points, which, rotation, origin, field, margin):
     """Indices, gaps and outward world normals of points near a field that a frame carries."""
+    count = len(which)
     index, gap, normal = np.empty(count, np.int64), np.empty(count), np.empty((count, 3))
     local, slope, found = np.empty(3), np.empty(3), 0
-    for i in range(count):
+    for i in which:
         x, y, z = points[i, 0] - origin[0], points[i, 1] - origin[1], points[i, 2] - origin[2]
         for r in range(3):
             local[r] = rotation[0, r] * x + rotation[1, r] * y + rotation[2, r] * z
@@ -39,16 +40,17 @@ def near_part(points, count, rotation, origin, field, margin):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def near_soft(points, count, places, rest, neighbours, field, margin, reach):
+def near_soft(points, which, places, rest, neighbours, field, margin, reach):
     """As `near_part`, for a part that deforms, with the place of it that each point is at.
 
     The rest shape's field is carried by the nearest place and its neighbours: a point is taken
     back to the rest shape by the rotation that takes them there best.
     """
+    count = len(which)
     index, gap, normal = np.empty(count, np.int64), np.empty(count), np.empty((count, 3))
     at = np.empty(count, np.int64)
     local, slope, found = np.empty(3), np.empty(3), 0
-    for i in range(count):
+    for i in which:
         best, nearest = reach * reach, -1
         for j in range(len(rest)):
             x, y, z = (

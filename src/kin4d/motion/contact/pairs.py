@@ -50,19 +50,23 @@ class Pair:
         self.first, self.second, self.floor = first, second, floor
         other = surface if second is None else second.material
         a, b = first.material or other, other or first.material
-        assert a is not None and b is not None
+        assert a is not None
+        assert b is not None
         self.friction = float(np.sqrt(a.friction * b.friction))
         self.restitution = float(np.sqrt(a.restitution * b.restitution))
         self.margin = _MARGIN * first.size
         self.memory = np.zeros((2, first.count, 3))
+        # What cannot move need not be kept from what does not.
+        still = second is None or second.mover < 0
+        self.which = first.moving if still else np.arange(first.count)
 
     def find(
         self, points: np.ndarray, others: np.ndarray, q: np.ndarray, *, most: int = _MOST
     ) -> Touches | None:
         """Where they meet, given places of both and the second's coordinates."""
-        first, second, count = self.first, self.second, self.first.count
+        second, count = self.second, self.first.count
         if second is None:
-            index, gap = near_plane(points, count, self.floor, self.margin)
+            index, gap = near_plane(points, self.which, self.floor, self.margin)
             if not len(index):
                 return None
             up = np.zeros((len(index), 3))
@@ -77,7 +81,7 @@ class Pair:
             rest, neighbours, field = second.soft
             reach = 0.25 * second.size
             found = Touches(
-                *near_soft(points, count, others, rest, neighbours, field, self.margin, reach)
+                *near_soft(points, self.which, others, rest, neighbours, field, self.margin, reach)
             )
         if found is None or not len(found.index):
             return None
@@ -89,7 +93,7 @@ class Pair:
         parts = []
         for frame, field in self.second.parts:
             index, gap, normal = near_part(
-                points, self.first.count, rotations[frame], origins[frame], field, self.margin
+                points, self.which, rotations[frame], origins[frame], field, self.margin
             )
             if len(index):
                 parts.append((index, gap, normal, np.full(len(index), frame)))

@@ -8,6 +8,7 @@ impulses at the end such that what has touched parts with its restitution, or no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from kin4d.motion.contact.pairs import Pair, Touches
 from kin4d.motion.contact.rows import Rows, write_jacobian, write_touches
 from kin4d.motion.contact.shape import Shape
 from kin4d.motion.contact.solve import LEAD, STOP, TOUCH
-from kin4d.motion.flow import metric
+from kin4d.motion.flow import invert_spd, metric
 from kin4d.motion.materials import material
 from kin4d.motion.mover import Diverged, Mover, Phase
 from kin4d.motion.scene import Scene
@@ -36,9 +37,9 @@ class Contacts:
 
     def __init__(self, scene: Scene, movers: Sequence[Mover]) -> None:
         self.movers = movers
-        ends = np.cumsum([0] + [mover.width for mover in movers])
-        self._columns = [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
-        self._width = int(ends[-1])
+        ends = np.cumsum([0] + [mover.width for mover in movers]).tolist()
+        self._columns = [slice(a, b) for a, b in pairwise(ends)]
+        self._width = ends[-1]
         self._size = min(mover.size for mover in movers)
         self.counts = np.zeros(len(movers), np.int64)
         self._rows, self._later = Rows(self._width), Rows(self._width)
@@ -144,9 +145,7 @@ class Contacts:
         out = np.zeros((self._width, self._width))
         for i, (phase, columns) in enumerate(zip(phases, self._columns, strict=True)):
             gram = metric(phase.jacobian)
-            out[columns, columns] = np.linalg.inv(
-                gram if stiffness is None else gram + stiffness[i]
-            )
+            invert_spd(gram if stiffness is None else gram + stiffness[i], out[columns, columns])
         return out
 
     def _jacobian(self, out, pair: Pair, touches: Touches, places, phases: list[Phase]):
@@ -225,8 +224,8 @@ class Contacts:
                 missing = float(np.linalg.norm(goal - mover.places(phase)[index]))
                 if missing > _MISSED * mover.size:
                     raise Diverged(
-                        f"a led place of '{mover.actor.name}' misses its target by {missing:.3g} m: "
-                        "constraints contradict each other, or the target jumps or is out of reach"
+                        f"a led place of '{mover.actor.name}' misses its target by {missing:.3g} "
+                        "m: constraints contradict each other, or it jumps or is out of reach"
                     )
 
     def _part(self, found, stops, hit: np.ndarray, moved: list[Phase], h: float) -> list[Phase]:
@@ -278,7 +277,7 @@ class Contacts:
                 raise InputError(
                     f"'{pair.first.name}' starts {depth:.3g} m inside {other}",
                     allowed=f"at most {_DEEP * pair.first.size:.3g} m, which is let out",
-                    hint=f"move them at least {depth:.3g} m apart, or make one a ghost (contacts=0)",
+                    hint=f"move them {depth:.3g} m apart, or make one a ghost (contacts=0)",
                 )
 
 

@@ -59,7 +59,7 @@ class Rows:
         self.count = 0
 
     def add(self, count: int, kind: int):
-        """Room for `count` more: views of their jacobian, velocity, target, friction, bounce, guess."""
+        """Room for `count` more: jacobian, velocity, target, friction, bounce, guess (views)."""
         first, self.count = self.count, self.count + count
         if self.count > len(self._kind):
             self.count = first

@@ -61,6 +61,13 @@ class Shape:
         return cls(mesh.name, body, map, count=len(points), material=material, mover=-1)
 
     @property
+    def moving(self) -> np.ndarray:
+        """[C] the contact points that its coordinates move."""
+        if not isinstance(self.map, TreeMap) or self.map.floating:
+            return np.arange(self.count)
+        return np.flatnonzero(self.map.data.place_frame[: self.count] > 0)
+
+    @property
     def is_linked(self) -> bool:
         """Whether it is made of rigid parts."""
         return isinstance(self.map, TreeMap)

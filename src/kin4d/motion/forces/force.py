@@ -130,7 +130,7 @@ class Load:
         panels: [N, 3] N on the pieces of surface of `State.panels`.
         weight: [P, 3] N on the mass points that stays the same while they move (gravity): it is
             integrated with the motion, more exactly than `points`; its energy -weight.x is known.
-        stiffness: [k, k] or [k] K of a force pull - K q, stepped implicitly so that it may be stiff.
+        stiffness: [k, k] or [k] K of a force pull - K q, stepped implicitly: it may be stiff.
         pull: [k] the constant part of that force.
         damping: [k, k] C of a force -C dq/dt, stepped implicitly.
         soft_limits: [k, 4] lower, upper, stiffness, softness: see `flow.barrier_slope`.

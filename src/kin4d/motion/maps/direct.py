@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from kin4d.bodies.body import Body
 from kin4d.bodies.floating import Floating
@@ -21,7 +24,7 @@ class DirectMap(PointMap):
         self, body: Body, places: SurfaceSamples, *, floating: bool, mass_scale: float
     ) -> None:
         self._body = Floating(body) if floating else body
-        self._places = places
+        self._probe = probe_of(self._body, places)
         self.floating, self.mass = floating, body.mass.numpy() * mass_scale
         self.width, self.size = len(self._body.coordinates), 3 * len(self.mass)
         self._root = np.sqrt(self.mass)[:, None]
@@ -56,12 +59,19 @@ class DirectMap(PointMap):
     def places(self, q: np.ndarray) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""
         with torch.no_grad():
-            return self._spots(torch.from_numpy(q), slice(None)).numpy()
+            return self._probe(torch.from_numpy(q)).numpy()
 
     def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
         """d places / dq [N, 3, k]."""
-        found = torch.func.jacfwd(lambda row: self._spots(row, index))(torch.from_numpy(q))
+        # Forward-mode derivatives exist only for the plain attention kernel.
+        with sdpa_kernel(SDPBackend.MATH):
+            found = torch.func.jacfwd(lambda row: self._probe(row)[index])(torch.from_numpy(q))
         return found.detach().numpy()
 
-    def _spots(self, q: Tensor, index) -> Tensor:
-        return self._places.points(self._body.vertices(q))[index]
+
+def probe_of(body: Body, places: SurfaceSamples) -> Callable[[Tensor], Tensor]:
+    """The map q [..., k] -> places [..., S, 3] (m): the body's own `probe`, if it has one."""
+    probe = getattr(body, "probe", None)
+    if probe is not None and len(places):
+        return probe(places)
+    return lambda q: places.points(body.vertices(q))

@@ -3,7 +3,8 @@
 The points of a body with k coordinates move in a linear space of few dimensions, to any accuracy
 one asks for: x(q) = mean + B c(q), with B orthonormal in the mass metric. So c itself is the
 embedding of `PointMap`, and stepping costs the same for a hundred points and a million. c(q) is
-fitted by least squares with tanh features of random directions, smooth wherever q goes.
+fitted by least squares: all products of two coordinates, and for what they leave tanh features of
+random directions, in all coordinates at once or in one to three of them.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ import torch
 
 from kin4d.bodies.body import Body
 from kin4d.geometry.sampling import SurfaceSamples
-from kin4d.motion.maps.direct import DirectMap
+from kin4d.motion.maps.direct import DirectMap, probe_of
 from kin4d.motion.maps.low_rank_kernels import LowRankData, carry, coefficients
 from kin4d.motion.maps.point_map import PointMap
 from kin4d.motion.maps.rotation import root_pose
 
-ACCEPTED = 5e-3  # Of the diameter: a fit worse than that is not used.
-_MOST_MODES = 48
-_SCALES = (0.2, 0.4, 0.8, 1.4)
+ACCEPTED = 0.04  # Of the diameter, over the whole box: a fit worse than that is not used.
+_MOST_MODES, _MOST_FEATURES = 40, 320
+_SCALES = (0.2, 0.5, 1.0)
 
 
 def fit_map(body: Body, places: SurfaceSamples, *, floating: bool, mass_scale: float) -> PointMap:
-    """The distilled map of a body that does not float by itself, or a `DirectMap` if it fits ill."""
+    """The distilled map of a body without a floating root, or a `DirectMap` if it fits ill."""
     found = LowRankMap(body, places, floating=floating, mass_scale=mass_scale)
     if found.error <= ACCEPTED * body.rest.diameter:
         return found
@@ -54,8 +55,8 @@ class LowRankMap(PointMap):
         k, rng = len(body.coordinates), np.random.default_rng(seed)
         self.mass, self.floating = body.mass.numpy() * mass_scale, floating
         middle, half = _box(body)
-        train = np.concatenate([rng.uniform(-1.05, 1.05, (60 + 90 * k, k)), _corners(k, rng)])
-        test = rng.uniform(-1, 1, (64, k))
+        train = np.concatenate([_spread(60 + 120 * k, k, rng), _ends(k)])
+        test = _spread(64, k, rng)
         moved = [_evaluate(body, places, middle + half * s) for s in (train, test)]
         (points, spots), (test_points, test_spots) = moved
         root = np.sqrt(self.mass)[:, None]
@@ -63,8 +64,7 @@ class LowRankMap(PointMap):
         basis, modes = _modes((points - mean) * root)
         tracks = np.einsum("npi,pir->nr", (points - mean) * root, basis)
         self._mean, self._basis = mean, basis / root[:, :, None]
-        fitted, scale = _fit_best(train, tracks, rng)
-        linear, out, slopes, offsets = fitted
+        linear, square, out, slopes, offsets = _fit_best(train, tracks, rng)
         first = 6 if floating else 0
         spot_mean, spot_basis = _follow(tracks, spots)
         self._spots = (np.ones(len(spot_mean)), spot_mean, spot_basis)
@@ -73,8 +73,9 @@ class LowRankMap(PointMap):
         if floating:
             lumps, self._to_lumps = self._lumps()
         self.data = LowRankData(
-            first, middle, half, slopes, offsets, linear, out, *map(np.ascontiguousarray, lumps)
-        )
+            first, middle, half, slopes, offsets, linear, square, out,
+            *map(np.ascontiguousarray, lumps),
+        )  # fmt: skip
         self.width, self.size = first + k, 3 * len(lumps[0]) if floating else modes
         self.error = self._measure(middle + half * test, test_points, test_spots)
 
@@ -161,21 +162,28 @@ def _box(body: Body) -> tuple[np.ndarray, np.ndarray]:
     return (lower + upper) / 2, np.maximum((upper - lower) / 2, 1e-9)
 
 
-def _corners(k: int, rng: np.random.Generator) -> np.ndarray:
-    """Some corners of the unit box, the middle and the ends of every axis."""
-    axes = np.concatenate([np.eye(k), -np.eye(k), np.zeros((1, k))])
-    return np.concatenate([axes, rng.choice([-1.0, 1.0], (4 * k, k))])
+def _spread(count: int, k: int, rng: np.random.Generator) -> np.ndarray:
+    """[count, k] in the unit box, in all directions and evenly from its middle to its sides.
+
+    Evenly in the box itself, nearly all points of many dimensions would be near corners, where
+    all coordinates are extreme at once and bodies never go.
+    """
+    return rng.uniform(-1.05, 1.05, (count, k)) * rng.uniform(0, 1, (count, 1))
+
+
+def _ends(k: int) -> np.ndarray:
+    """The middle of the unit box and the ends of its axes."""
+    return np.concatenate([np.eye(k), -np.eye(k), np.zeros((1, k))])
 
 
 def _evaluate(body: Body, places: SurfaceSamples, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mass points [N, P, 3] and places [N, S, 3] of the body."""
-    points, spots = [], []
+    points, spots, probe = [], [], probe_of(body, places)
     with torch.no_grad():
         for rows in torch.from_numpy(q).split(8):
             points.append(body.points(rows).numpy())
-            if len(places):
-                spots.append(places.points(body.vertices(rows)).numpy())
-    return np.concatenate(points), np.concatenate(spots) if spots else np.zeros((len(q), 0, 3))
+            spots.append(probe(rows).numpy())
+    return np.concatenate(points), np.concatenate(spots)
 
 
 def _modes(moves: np.ndarray) -> tuple[np.ndarray, int]:
@@ -184,42 +192,44 @@ def _modes(moves: np.ndarray) -> tuple[np.ndarray, int]:
     values, vectors = np.linalg.eigh(flat @ flat.T)
     values, vectors = values[::-1], vectors[:, ::-1]
     left = 1 - np.cumsum(values) / max(values.sum(), 1e-300)
-    count = int(np.clip((left > 1e-9).sum() + 1, 1, min(_MOST_MODES, len(values))))
+    count = int(np.clip((left > 1e-7).sum() + 1, 1, min(_MOST_MODES, len(values))))
     modes = flat.T @ vectors[:, :count] / np.sqrt(np.maximum(values[:count], 1e-300))
     return modes.reshape(*moves.shape[1:], count), count
 
 
 def _fit_best(s: np.ndarray, tracks: np.ndarray, rng: np.random.Generator):
-    """The fit with the feature scale that does best on a held-out fifth."""
-    order = rng.permutation(len(s))
-    held, kept = order[: len(s) // 5], order[len(s) // 5 :]
-    count = min(len(s) // 2, 320)
+    """The fit with those features that do best on a held-out fifth."""
+    held, kept = np.split(rng.permutation(len(s)), [len(s) // 5])
+    k = s.shape[1]
+    count = max(min(int(0.6 * len(s)) - k * (k + 1) // 2, _MOST_FEATURES), 16)
     best = None
     for scale in _SCALES:
-        slopes = rng.normal(0, scale, (count, s.shape[1]))
-        offsets = rng.uniform(-1.5, 1.5, count)
-        trial = _fit(s[kept], tracks[kept], slopes, offsets)
-        gap = _features(s[held], slopes, offsets) @ trial - tracks[held]
-        error = float(np.square(gap).sum())
-        if best is None or error < best[0]:
-            best = (error, scale, slopes, offsets)
+        for few in (False, True):
+            slopes = rng.normal(0, scale, (count, k))
+            if few:
+                order = rng.permuted(np.tile(np.arange(k), (count, 1)), axis=1)
+                slopes *= 2.0 * (order < rng.integers(1, 4, (count, 1)))
+            offsets = rng.uniform(-1.5, 1.5, count)
+            trial = _fit(s[kept], tracks[kept], slopes, offsets)
+            gap = _features(s[held], slopes, offsets) @ trial - tracks[held]
+            error = float(np.square(gap).sum())
+            if best is None or error < best[0]:
+                best = (error, slopes, offsets)
     assert best is not None
-    _, scale, slopes, offsets = best
+    _, slopes, offsets = best
     weights = _fit(s, tracks, slopes, offsets).T
-    k = s.shape[1]
-    linear, out = (
-        np.ascontiguousarray(weights[:, : 1 + k]),
-        np.ascontiguousarray(weights[:, 1 + k :]),
-    )
-    return (linear, out, slopes, offsets), scale
+    parts = np.split(weights, [1 + k, 1 + k + k * (k + 1) // 2], axis=1)
+    return (*map(np.ascontiguousarray, parts), slopes, offsets)
 
 
 def _features(s: np.ndarray, slopes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    return np.concatenate([np.ones((len(s), 1)), s, np.tanh(s @ slopes.T + offsets)], axis=1)
+    i, j = np.tril_indices(s.shape[1])
+    waves = np.tanh(s @ slopes.T + offsets)
+    return np.concatenate([np.ones((len(s), 1)), s, s[:, i] * s[:, j], waves], axis=1)
 
 
 def _fit(s: np.ndarray, tracks: np.ndarray, slopes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """[1 + k + F, r] by ridge regression."""
+    """[features, r] by ridge regression."""
     phi = _features(s, slopes, offsets)
     gram = phi.T @ phi
     gram[np.diag_indices_from(gram)] += 1e-9 * np.trace(gram) / len(gram)

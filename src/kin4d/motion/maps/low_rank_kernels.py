@@ -20,6 +20,7 @@ class LowRankData(NamedTuple):
         slopes: [F, k] and offsets [F] of the features tanh(slopes s + offsets), s in [-1, 1]^k.
         offsets: See slopes.
         linear: [r, 1 + k] constant and linear part of c.
+        square: [r, k (k + 1) / 2] its part in the products s_i s_j, i >= j, row by row.
         out: [r, F] the rest of it.
         lump_shift: [N] how far lumps of mass follow the root's translation; none unless floating.
         lump_mean: [N, 3] their places at c = 0.
@@ -32,6 +33,7 @@ class LowRankData(NamedTuple):
     slopes: np.ndarray
     offsets: np.ndarray
     linear: np.ndarray
+    square: np.ndarray
     out: np.ndarray
     lump_shift: np.ndarray
     lump_mean: np.ndarray
@@ -53,7 +55,13 @@ def coefficients(data, q, with_jacobian):
         for i in range(k):
             total += data.slopes[f, i] * s[i]
         phi[f] = np.tanh(total)
-    c[:] = data.out @ phi
+    products = np.empty(data.square.shape[1])
+    at = 0
+    for i in range(k):
+        for j in range(i + 1):
+            products[at] = s[i] * s[j]
+            at += 1
+    c[:] = data.out @ phi + data.square @ products
     for r in range(rank):
         c[r] += data.linear[r, 0]
         for i in range(k):
@@ -65,8 +73,14 @@ def coefficients(data, q, with_jacobian):
                 scaled[f, i] = (1.0 - phi[f] * phi[f]) * data.slopes[f, i] / data.half[i]
         jacobian[:] = data.out @ scaled
         for r in range(rank):
+            at = 0
             for i in range(k):
                 jacobian[r, i] += data.linear[r, 1 + i] / data.half[i]
+                for j in range(i + 1):
+                    weight = data.square[r, at]
+                    jacobian[r, i] += weight * s[j] / data.half[i]
+                    jacobian[r, j] += weight * s[i] / data.half[j]
+                    at += 1
     return c, jacobian
 
 
@@ -92,7 +106,7 @@ def low_rank_embed(data, q, y, jacobian, with_jacobian):
 
 @numba.njit(cache=True, error_model="numpy")
 def carry(shift, mean, basis, c, slope, rotation, turning, q, with_jacobian):
-    """x = R (mean + basis c) + shift t [N, 3] and its Jacobian [N, 3, 6 + k] (empty unless wanted)."""
+    """R (mean + basis c) + shift t [N, 3] and its Jacobian [N, 3, 6 + k] (empty unless wanted)."""
     count, k = len(mean), slope.shape[1]
     out = np.empty((count, 3))
     jacobian = np.zeros((count if with_jacobian else 0, 3, 6 + k))
