@@ -6,6 +6,8 @@ A benchmark is a module with ``run(*, quick: bool, seed: int) -> Report``. Optio
 
 BENCHMARKS: dict[str, str] = {
     "data": "object data: pairs per second, sound objects, a store that survives kill -9",
+    "episodes": "robot episodes: speed, expert success, graded failures, geometry",
+    "dynamics": "motion under forces, contact and friction, against MuJoCo and closed forms",
     "export": "writing a large clip, against writing the same bytes with numpy",
     "start": "the time to import kin4d and to get help",
     "ik": "inverse kinematics of objects: learned, against baselines and ablations",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -48,9 +49,7 @@ class _Recipe:
 
 
 _RECIPES = {
-    "sketch": _Recipe(
-        robot="sketch", distance=0.34, posture=(0, -0.1, 1.7, 0, 1.5, 0), turn=np.pi
-    ),
+    "sketch": _Recipe(robot="sketch", distance=0.34, posture=(0, -0.1, 1.7, 0, 1.5, 0), turn=np.pi),
     "panda": _Recipe(
         robot="panda",
         distance=0.48,
@@ -138,9 +137,7 @@ def load_arm(name: str) -> Arm:
         [np.cos(recipe.turn), -np.sin(recipe.turn)],
         [np.sin(recipe.turn), np.cos(recipe.turn)],
     ]
-    grasp = Joint(
-        name=GRASP, kind="fixed", parent=whole.end_effector, child=GRASP, origin=frame
-    )
+    grasp = Joint(name=GRASP, kind="fixed", parent=whole.end_effector, child=GRASP, origin=frame)
     moving = {joint.child for joint in joints}
     links = [_coarse(link, fine=link.name == hand or link.name in moving) for link in whole.links]
     root = np.eye(4)
@@ -213,7 +210,7 @@ def _slabs(body: RobotBody, link: str, q: np.ndarray) -> tuple[Box, ...]:
     low, high = corners[:, :, 2].min(1), corners[:, :, 2].max(1)
     edges = np.linspace(points[:, 2].min(), points[:, 2].max(), _SLABS + 1)
     boxes = []
-    for start, end in zip(edges[:-1], edges[1:], strict=True):
+    for start, end in pairwise(edges):
         crossing = corners[(low < end - 1e-9) & (high > start + 1e-9)].reshape(-1, 3)
         if len(crossing) == 0:
             continue

@@ -40,7 +40,7 @@ def film(
         threads: How many share the work.
     """
     camera = scene.room.camera(height, width)
-    actors = _Actors(scene, rollout)
+    actors = Actors(scene, rollout)
     empty = _room(scene, camera)
     floor = Floor(height=0.0, centre=np.zeros(3), radius=1.0, up=np.array([0.0, 0.0, 1.0]))
     renderer = Renderer(
@@ -89,8 +89,12 @@ def _backdrop(scene: Scene, camera: Camera) -> Backdrop:
     return Backdrop(to_linear(drawn.rgb), table)
 
 
-class _Actors:
+class Actors:
     """All that moves as one surface, and how its joints move.
+
+    Args:
+        scene: Where it happened.
+        rollout: What happened.
 
     Attributes:
         surface: The robot first, then the things.
@@ -110,4 +114,3 @@ class _Actors:
             columns += [scene.model.body(name).id for name in thing.bodies]
         self.surface = Surface.of(meshes, skins)
         self.transforms = np.concatenate([robot, rollout.poses[:, columns]], axis=1)
-

@@ -206,9 +206,7 @@ def _fixture(
     )
 
 
-def _placed(
-    made: ArticulatedObject, link: int, pose: np.ndarray, about: np.ndarray
-) -> Mesh:
+def _placed(made: ArticulatedObject, link: int, pose: np.ndarray, about: np.ndarray) -> Mesh:
     one = made.links[link]
     vertices = (one.vertices @ pose[:3, :3].T + pose[:3, 3] - about) @ _FRONT.T
     alpha = np.full((len(one.colors), 1), 255, np.uint8)

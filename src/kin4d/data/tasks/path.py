@@ -34,6 +34,11 @@ def looking(position: np.ndarray, *, yaw: float = 0.0, tilt: float = 0.0) -> np.
     return pose
 
 
+def raised(point: np.ndarray, by: float) -> np.ndarray:
+    """[3] m: `by` metres above a point."""
+    return np.add(point, (0.0, 0.0, by))
+
+
 @dataclass(frozen=True, eq=False)
 class Leg:
     """Part of a way: to `pose` [4, 4] in `seconds`, with a gripper `opening` from 0 to 1.

@@ -83,7 +83,7 @@ class EpisodePlan:
         block, place = divmod(number, len(_KINDS))
         cycle, task = divmod(block, len(self.tasks))
         # Arms shift by one in every cycle, so that each meets every task.
-        arm = self.arms[(block + cycle) % len(self.arms)]
+        arm = self.arms[(task + cycle) % len(self.arms)]
         # The last two share a seed: they are a pair.
         used = min(place, len(_KINDS) - 2) + block * (len(_KINDS) - 1)
         return Take(
@@ -95,9 +95,7 @@ class EpisodePlan:
             source="kin4d", category=take.task, name=take.name, licence="Apache-2.0", seed=take.seed
         )
         try:
-            episode = make_episode(
-                take, frames=self.frames, height=self.height, width=self.width
-            )
+            episode = make_episode(take, frames=self.frames, height=self.height, width=self.width)
             check_episode(episode, Rules(frames=self.frames))
         except Rejected as error:
             return dropped(who, str(error))

@@ -66,7 +66,7 @@ class Room:
             [np.cos(height) * np.cos(azimuth), np.cos(height) * np.sin(azimuth), np.sin(height)]
         )
         key = np.array([*rng.uniform(-0.9, 0.9, 2), rng.uniform(0.9, 1.6)])
-        power = rng.uniform(0.85, 1.12)
+        power = rng.uniform(0.75, 1.0)
         lights = Lights(
             key=key / np.linalg.norm(key),
             up=np.array([0.0, 0.0, 1.0]),
@@ -112,7 +112,9 @@ def _walls(style: int) -> tuple[Mesh, ...]:
         for i in (0, 1)
     ]
     return (
-        _quad((x[0], y[0], 0), (x[1], y[0], 0), (x[1], y[1], 0), (x[0], y[1], 0), table, name="table"),
+        _quad(
+            (x[0], y[0], 0), (x[1], y[0], 0), (x[1], y[1], 0), (x[0], y[1], 0), table, name="table"
+        ),
         *sides,
         _quad((-far, -far, drop), (far, -far, drop), (far, far, drop), (-far, far, drop), floor),
         _quad((far, -far, drop), (far, far, drop), (far, far, top), (far, -far, top), wall),
@@ -140,7 +142,9 @@ def _pattern(dice: np.random.Generator, color: tuple[int, int, int], *, wall: bo
     """A material with a small repeating picture: plain, planks, checks, stripes, specks, grain."""
     from PIL import Image
 
-    kinds = ("plain", "stripes", "specks") if wall else ("plain", "planks", "checks", "grain", "specks")
+    kinds = (
+        ("plain", "stripes", "specks") if wall else ("plain", "planks", "checks", "grain", "specks")
+    )
     kind = kinds[int(dice.integers(len(kinds)))]
     y, x = np.mgrid[0:_TEXELS, 0:_TEXELS] / _TEXELS
     contrast = dice.uniform(0.08, 0.2)

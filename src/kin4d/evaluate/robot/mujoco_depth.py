@@ -61,13 +61,23 @@ def mujoco_depth(task: Task) -> MujocoDepth | str:
     return "; ".join(why)
 
 
-def _model(data: dict[str, np.ndarray]):
-    """One mocap body per joint, carrying the triangles that the joint carries."""
+def mocap_model(data: dict[str, np.ndarray], *, lit: bool = False):
+    """One mocap body per joint, carrying the triangles that the joint carries.
+
+    Args:
+        data: What `mujoco_depth` gives: triangles, their joints and the camera.
+        lit: A sun that casts shadows, and as many samples per pixel as is MuJoCo's default.
+    """
     mujoco = require("mujoco", extra="sim", purpose="rendering with MuJoCo")
     width, height = (int(n) for n in data["size"])
     spec = mujoco.MjSpec()
     spec.visual.global_.offwidth, spec.visual.global_.offheight = width, height
-    spec.visual.quality.offsamples = 0
+    if lit:
+        spec.worldbody.add_light(
+            type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, dir=(0.3, 0.2, -1.0), castshadow=True
+        )
+    else:
+        spec.visual.quality.offsamples = 0
     joint_of_face = data["joints"][data["faces"][:, 0]]
     bodies = {}
     for joint in np.unique(joint_of_face):
@@ -95,7 +105,7 @@ def _main(given: str, result: str) -> None:
     mujoco = require("mujoco", extra="sim", purpose="rendering with MuJoCo")
     with np.load(given) as file:
         data = dict(file)
-    model, bodies = _model(data)
+    model, bodies = mocap_model(data)
     state = mujoco.MjData(model)
     mocap = {joint: model.body(name).mocapid[0] for joint, name in bodies.items()}
     width, height = (int(n) for n in data["size"])

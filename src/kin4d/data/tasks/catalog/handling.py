@@ -7,8 +7,8 @@ import numpy as np
 from kin4d.data.articulated.outlines import rounded_rectangle
 from kin4d.data.articulated.parts import Shapes
 from kin4d.data.tasks.bench import Bench
-from kin4d.data.tasks.catalog.layout import CARRY, clutter, grasp_turn, pick, spots
-from kin4d.data.tasks.path import Path, looking
+from kin4d.data.tasks.catalog.layout import CARRY, clutter, grasp_turn, looked_at, pick, spots
+from kin4d.data.tasks.path import Path, looking, raised
 from kin4d.data.tasks.props import SQUAT, Geom, any_prop, block, bottle, mesh_of, paint
 from kin4d.data.tasks.scene import Script, State
 
@@ -31,13 +31,15 @@ def reach(bench: Bench, path: Path) -> Script:
     others = clutter(bench, places[1:], besides=[name])
     goal = np.array([*places[0], height])
     yaw = rng.uniform(-0.7, 0.7)
-    path.go(looking(goal + [0, 0, 0.09], yaw=yaw), speed=0.25)
-    path.go(looking(goal + [0, 0, 0.004], yaw=yaw), speed=0.2).wait(0.3)
+    path.go(looking(raised(goal, 0.09), yaw=yaw), speed=0.25)
+    path.go(looking(raised(goal, 0.004), yaw=yaw), speed=0.2).wait(0.3)
     return Script(
         instruction=f"reach for the {name} ball",
         path=path,
         success=lambda s: float(np.linalg.norm(s.grasp - goal)) < 0.022,
         objects=("ball", *others),
+        focus=looked_at(places[0], height=0.09),
+        span=0.44,
     )
 
 
@@ -58,14 +60,19 @@ def push(bench: Bench, path: Path) -> Script:
     turned = heading if prop.round else heading + rng.uniform(-0.15, 0.15)
     bench.add_prop("object", prop, at, yaw=turned)
     name, color = paint(rng, besides=(prop.color,))
-    mark = [_SHAPES.cylinder(0.045, 0, 0.0025, color), _SHAPES.cylinder(0.03, 0, 0.003, (235, 235, 230))]
+    mark = [
+        _SHAPES.cylinder(0.045, 0, 0.0025, color),
+        _SHAPES.cylinder(0.03, 0, 0.003, (235, 235, 230)),
+    ]
     bench.add_fixed("mark", mesh_of(mark, "mark"), (), [*goal, 0])
     along = way / length
     touching = 0.5 * prop.grip + 0.011
     height = max(arm.tip + 0.007, min(prop.half, 0.03))
     behind, end = at - along * (touching + 0.03), goal - along * (touching - 0.002)
     path.grip(0.3, seconds=0.1)
-    path.go(looking(np.array([*behind, max(CARRY - 0.03, 2 * prop.half + 0.05)]), yaw=hand), speed=0.45)
+    path.go(
+        looking(np.array([*behind, max(CARRY - 0.03, 2 * prop.half + 0.05)]), yaw=hand), speed=0.45
+    )
     path.go(looking(np.array([*behind, height]), yaw=hand), speed=0.3)
     path.go(looking(np.array([*end, height]), yaw=hand), speed=0.16).wait(0.1)
     path.shift(*(-0.03 * along), 0.05, speed=0.3)
@@ -78,6 +85,8 @@ def push(bench: Bench, path: Path) -> Script:
         path=path,
         success=done,
         objects=(prop.kind,),
+        focus=looked_at(at, goal, height=0.05),
+        span=0.44,
     )
 
 
@@ -96,6 +105,8 @@ def lift(bench: Bench, path: Path) -> Script:
         path=path,
         success=lambda s: bool(s.position("object")[2] > start[2] + 0.06),
         objects=(prop.kind, *others),
+        focus=looked_at(places[0], height=0.1),
+        span=0.44,
     )
 
 
@@ -121,7 +132,9 @@ def pick_and_place(bench: Bench, path: Path) -> Script:
         plate = [(0, 0), (0.7 * inner, 0), (inner, 0.012), (0.95 * inner, 0.014)]
         mesh = mesh_of([_SHAPES.lathe([*plate, (0.68 * inner, 0.006), (0, 0.006)], color)], kind)
         geoms = [Geom("cylinder", (0.7 * inner, 0.003), (0, 0, 0.003))]
-    bench.add_fixed("goal", mesh, geoms, [*goal, 0], yaw=rng.uniform(-0.5, 0.5) if kind == "plate" else 0.0)
+    bench.add_fixed(
+        "goal", mesh, geoms, [*goal, 0], yaw=rng.uniform(-0.5, 0.5) if kind == "plate" else 0.0
+    )
     lifted = 0.09
     height = pick(path, bench.arm, prop, start, hand, lift=lifted)
     path.go(looking(np.array([*goal, height + lifted]), yaw=hand), speed=0.4)
@@ -140,6 +153,8 @@ def pick_and_place(bench: Bench, path: Path) -> Script:
         path=path,
         success=done,
         objects=(prop.kind, kind),
+        focus=looked_at(at, goal, height=0.08),
+        span=0.47,
     )
 
 
@@ -170,6 +185,8 @@ def stack(bench: Bench, path: Path) -> Script:
         path=path,
         success=done,
         objects=("cube", "cube", *others),
+        focus=looked_at(at, goal, height=0.08),
+        span=0.45,
     )
 
 
@@ -197,7 +214,8 @@ def knock_over(bench: Bench, path: Path) -> Script:
         path=path,
         success=lambda s: bool(abs(s.pose("object")[2, 2]) < 0.5),
         objects=(prop.kind, *others),
-        focus=(0.0, 0.0, 0.07),
+        focus=looked_at(at, height=0.07),
+        span=0.44,
     )
 
 

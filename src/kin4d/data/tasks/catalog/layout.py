@@ -52,6 +52,12 @@ def pick(path: Path, arm: Arm, prop: Prop, at: np.ndarray, yaw: float, *, lift: 
     return height
 
 
+def looked_at(*places: np.ndarray, height: float) -> tuple[float, float, float]:
+    """Where a camera looks that should show all `places` (x, y), m."""
+    x, y = (0.85 * np.mean([place[:2] for place in places], axis=0)).tolist()
+    return x, y, height
+
+
 def clutter(
     bench: Bench, places: np.ndarray, *, besides: list[str], most: int = 2
 ) -> tuple[str, ...]:

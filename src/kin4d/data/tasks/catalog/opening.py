@@ -8,8 +8,9 @@ import numpy as np
 
 from kin4d.data.articulated.parts import Shapes
 from kin4d.data.tasks.bench import Bench
+from kin4d.data.tasks.catalog.layout import looked_at
 from kin4d.data.tasks.fixtures import Fixture, doors, drawers, lids
-from kin4d.data.tasks.path import Path, looking
+from kin4d.data.tasks.path import Path, looking, raised
 from kin4d.data.tasks.props import Geom, mesh_of, paint
 from kin4d.data.tasks.scene import Script
 
@@ -44,7 +45,9 @@ def open_drawer(bench: Bench, path: Path) -> Script:
     """Grasp a drawer's handle and pull."""
     rng = bench.rng
     fixture = drawers(rng)
-    placed = _Placed(bench, fixture, x=rng.uniform(0.02, 0.07), yaw=rng.uniform(-0.3, 0.3), value=0.0)
+    placed = _Placed(
+        bench, fixture, x=rng.uniform(0.02, 0.07), yaw=rng.uniform(-0.3, 0.3), value=0.0
+    )
     tilt, pull = rng.uniform(0.55, 0.95), min(fixture.limits[1] - 0.01, rng.uniform(0.09, 0.12))
     handle = placed.point(fixture.handle, 0.0)
     _take(path, handle, placed.yaw, tilt)
@@ -57,7 +60,7 @@ def open_drawer(bench: Bench, path: Path) -> Script:
         success=lambda s: s.joint("fixture") > 0.055,
         objects=(fixture.kind,),
         focus=(-0.02, 0.0, 0.12),
-        span=0.56,
+        span=0.52,
         sides=_OBLIQUE,
     )
 
@@ -67,13 +70,17 @@ def close_drawer(bench: Bench, path: Path) -> Script:
     rng, arm = bench.rng, bench.arm
     fixture = _smooth(drawers(rng))
     value = min(fixture.limits[1], rng.uniform(0.075, 0.11))
-    placed = _Placed(bench, fixture, x=rng.uniform(0.02, 0.07), yaw=rng.uniform(-0.3, 0.3), value=value)
+    placed = _Placed(
+        bench, fixture, x=rng.uniform(0.02, 0.07), yaw=rng.uniform(-0.3, 0.3), value=value
+    )
     tilt = rng.uniform(0.7, 1.1)
     front = fixture.handle - [0.016, 0, 0]
     back = -arm.tip * _approach(placed.yaw, tilt)
     path.grip(0.0, seconds=0.1)
     first = placed.point(front, value) + back
-    path.go(looking(first - 0.05 * _approach(placed.yaw, tilt), yaw=placed.yaw, tilt=tilt), speed=0.4)
+    path.go(
+        looking(first - 0.05 * _approach(placed.yaw, tilt), yaw=placed.yaw, tilt=tilt), speed=0.4
+    )
     path.go(looking(first, yaw=placed.yaw, tilt=tilt), speed=0.25)
     path.go(looking(placed.point(front, -0.006) + back, yaw=placed.yaw, tilt=tilt), speed=0.18)
     path.wait(0.1).shift(*(-0.06 * _approach(placed.yaw, tilt)), speed=0.3)
@@ -83,7 +90,7 @@ def close_drawer(bench: Bench, path: Path) -> Script:
         success=lambda s: s.joint("fixture") < 0.015,
         objects=(fixture.kind,),
         focus=(-0.02, 0.0, 0.12),
-        span=0.56,
+        span=0.52,
         sides=_OBLIQUE,
     )
 
@@ -92,7 +99,9 @@ def open_door(bench: Bench, path: Path) -> Script:
     """Grasp a door's handle and swing it open."""
     rng = bench.rng
     fixture = doors(rng)
-    placed = _Placed(bench, fixture, x=rng.uniform(0.02, 0.06), yaw=rng.uniform(-0.2, 0.2), value=0.0)
+    placed = _Placed(
+        bench, fixture, x=rng.uniform(0.02, 0.06), yaw=rng.uniform(-0.2, 0.2), value=0.0
+    )
     tilt, swing = rng.uniform(0.5, 0.95), rng.uniform(0.85, 1.1)
     side = float(np.sign(fixture.axis[2]))
     _take(path, placed.point(fixture.handle, 0.0), placed.yaw, tilt)
@@ -108,7 +117,7 @@ def open_door(bench: Bench, path: Path) -> Script:
         success=lambda s: s.joint("fixture") > 0.6,
         objects=(fixture.kind,),
         focus=(0.0, 0.0, 0.12),
-        span=0.58,
+        span=0.54,
         sides=_OBLIQUE,
     )
 
@@ -118,7 +127,9 @@ def close_door(bench: Bench, path: Path) -> Script:
     rng, arm = bench.rng, bench.arm
     fixture = _smooth(doors(rng))
     value = rng.uniform(0.8, 1.2)
-    placed = _Placed(bench, fixture, x=rng.uniform(0.02, 0.06), yaw=rng.uniform(-0.2, 0.2), value=value)
+    placed = _Placed(
+        bench, fixture, x=rng.uniform(0.02, 0.06), yaw=rng.uniform(-0.2, 0.2), value=value
+    )
     panel = fixture.panel
     free = panel[np.abs(panel[:, 1]).argmax(), 1]
     spot = np.array([panel[0, 0] - _FINGER - 0.002, 0.62 * free, panel[1, 2] - arm.tip - 0.012])
@@ -126,7 +137,7 @@ def close_door(bench: Bench, path: Path) -> Script:
     path.grip(0.0, seconds=0.1)
     first = placed.point(away, value)
     yaw = placed.yaw + 0.5 * float(np.sign(fixture.axis[2])) * value
-    path.go(looking(first + [0, 0, 0.08], yaw=yaw), speed=0.4)
+    path.go(looking(raised(first, 0.08), yaw=yaw), speed=0.4)
     path.go(looking(first, yaw=yaw), speed=0.3)
     arc = [
         looking(placed.point(spot, a), yaw=placed.yaw + (yaw - placed.yaw) * a / value)
@@ -139,7 +150,7 @@ def close_door(bench: Bench, path: Path) -> Script:
         success=lambda s: s.joint("fixture") < 0.12,
         objects=(fixture.kind,),
         focus=(0.0, 0.0, 0.12),
-        span=0.58,
+        span=0.54,
         sides=_OBLIQUE,
     )
 
@@ -148,7 +159,9 @@ def open_lid(bench: Bench, path: Path) -> Script:
     """Lift a lid by its tab."""
     rng = bench.rng
     fixture = lids(rng)
-    placed = _Placed(bench, fixture, x=rng.uniform(-0.07, -0.02), yaw=rng.uniform(-0.5, 0.5), value=0.0)
+    placed = _Placed(
+        bench, fixture, x=rng.uniform(-0.07, -0.02), yaw=rng.uniform(-0.5, 0.5), value=0.0
+    )
     tilt, swing = 0.55, rng.uniform(1.0, 1.25)
     _take(path, placed.point(fixture.handle, 0.0), placed.yaw, tilt)
     arc = [
@@ -163,7 +176,7 @@ def open_lid(bench: Bench, path: Path) -> Script:
         success=lambda s: s.joint("fixture") > 0.65,
         objects=(fixture.kind,),
         focus=(0.0, 0.0, 0.1),
-        span=0.5,
+        span=0.46,
         sides=((-140.0, -60.0), (60.0, 140.0)),
     )
 
@@ -180,10 +193,10 @@ def close_lid(bench: Bench, path: Path) -> Script:
     def spot(angle: float, off: float = 0.0) -> np.ndarray:
         # Side of a finger against an upright lid, tip of the finger on a level one.
         gap = arm.tip * max(np.cos(angle), 0) + (_FINGER + 0.002) * np.sin(angle) + off
-        return placed.point(fixture.handle + [0, 0, 0.015 + gap], angle)
+        return placed.point(raised(fixture.handle, 0.015 + gap), angle)
 
     path.grip(0.0, seconds=0.1)
-    path.go(looking(spot(value, 0.05) + [0, 0, 0.07], yaw=hand), speed=0.4)
+    path.go(looking(raised(spot(value, 0.05), 0.07), yaw=hand), speed=0.4)
     path.go(looking(spot(value, 0.05), yaw=hand), speed=0.3)
     path.follow([looking(spot(a), yaw=hand) for a in np.linspace(value, -0.02, 15)], speed=0.18)
     path.shift(0, 0, 0.06, speed=0.3)
@@ -193,7 +206,7 @@ def close_lid(bench: Bench, path: Path) -> Script:
         success=lambda s: s.joint("fixture") < 0.15,
         objects=(fixture.kind,),
         focus=(0.0, 0.0, 0.1),
-        span=0.5,
+        span=0.46,
         sides=((-140.0, -40.0), (40.0, 140.0)),
     )
 
@@ -214,7 +227,9 @@ def press_button(bench: Bench, path: Path) -> Script:
         base_mesh=mesh_of([box, collar], "box"),
         part_mesh=mesh_of([cap], "button"),
         base_geoms=(Geom("box", (half, half, height / 2), (0, 0, height / 2)),),
-        part_geoms=(Geom("cylinder", (radius, (travel + 0.008) / 2), (0, 0, (0.008 - travel) / 2)),),
+        part_geoms=(
+            Geom("cylinder", (radius, (travel + 0.008) / 2), (0, 0, (0.008 - travel) / 2)),
+        ),
         origin=np.array([0, 0, top - 0.008]),
         axis=np.array([0.0, 0.0, -1.0]),
         turns=False,
@@ -238,7 +253,8 @@ def press_button(bench: Bench, path: Path) -> Script:
         path=path,
         success=lambda s: s.joint("fixture") > 0.6 * travel,
         objects=("button",),
-        span=0.46,
+        focus=looked_at(at, height=0.08),
+        span=0.42,
     )
 
 
