@@ -13,6 +13,7 @@ from kin4d.bodies.robot_names import load_robot
 from kin4d.data.episodes.assemble import Assembly
 from kin4d.data.episodes.recording import Recording, View
 from kin4d.errors import InputError
+from kin4d.geometry.camera import Camera
 from kin4d.motion.actions import Actions
 
 
@@ -48,6 +49,14 @@ def test_mask_and_geometry_of_the_robot_are_exact() -> None:
                                .values[3::4], atol=1e-9)  # fmt: skip
     assert (episode.language, episode.licence) == ("wave", "MIT")
     assert episode.flags == ("robot geometry only",)
+    assert episode.meta["motion_overlap"] > 0.8
+
+
+def test_a_wrong_camera_is_noticed() -> None:
+    wrong = Camera.look_at((0.9, 0.9, 0.7), (0.1, 0.0, 0.2), fov=50, width=48, height=32)
+    episode = Assembly(camera=wrong).episode(recording(), arm())
+    assert "camera doubtful" in episode.flags
+    assert episode.meta["motion_overlap"] < 0.3
 
 
 def test_networks_add_what_is_asked_of_them() -> None:
