@@ -56,7 +56,8 @@ def animate(
         raise InputError("a sweep needs frames", value=frames, allowed="frames >= 2")
     if walk < 0:
         raise InputError("a walk goes through states", value=walk, allowed="walk >= 0")
-    body = _learned(what, model, up, coordinates) or _known(what)
+    learned = _learned(what, model, up, coordinates)
+    body = learned or _known(what)
     if not body.coordinates:
         raise InputError(f"'{what}' has no part that moves", hint="give --coordinates to force it")
     q = [sweep(body, frames=frames)]
@@ -66,9 +67,9 @@ def animate(
     check_memory(len(way), vertices=len(body.rest.vertices))
     clip = play(body, way, fps=fps)
     data = {"coordinates": list(body.coordinates), "frames": len(clip), "written": str(output)}
-    if hasattr(body, "confidence"):
+    if learned is not None:
         clip = replace(clip, up=up)
-        data["confidence"] = body.confidence
+        data["confidence"] = learned.confidence
     write_motion(clip, output)
     names = ", ".join(body.coordinates)
     say(

@@ -18,7 +18,7 @@ from kin4d.geometry.dual_quaternion import dq_to_matrix
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.geometry.skin import Skin
-from kin4d.neurok.decoder import Rig, SkinnedRig
+from kin4d.neurok.decoder import Rig, SkinnedDecoder
 from kin4d.neurok.encoders import Claims
 from kin4d.neurok.model import Neurok
 from kin4d.neurok.pretrained import from_pretrained
@@ -45,6 +45,7 @@ class LearnedBody:
         mass: [P] kg.
         motions: Root mean square motion (m) of each direction of the full state, largest first: the
             spectrum that the number of coordinates was read off.
+        skin: The joints that carry the vertices, if every vertex follows one part alone.
         confidence: Share of training shapes that look stranger to the model than this one, 0 to 1;
             None if the weights do not say. Near 0, expect nonsense.
     """
@@ -99,6 +100,7 @@ class LearnedBody:
         self.limits = torch.stack(
             [(self._mean - REACH).clamp(max=-0.1), (self._mean + REACH).clamp(min=0.1)], 1
         )
+        self.skin = self._find_skin()
         self.confidence: float | None = None
 
     @classmethod
@@ -194,19 +196,22 @@ class LearnedBody:
         q = torch.stack([self._basis.mT @ z.flatten().double() for z in found])
         return q.clamp(self.limits[:, 0], self.limits[:, 1])
 
-    @cached_property
-    def skin(self) -> Skin | None:
+    def _find_skin(self) -> Skin | None:
         """Joints that carry the vertices, if every vertex follows one token alone."""
         weights = self._vertex_claims.weights[0]
-        if not isinstance(self._vertex_rig, SkinnedRig) or bool((weights.amax(-1) < 0.999).any()):
+        rigid = isinstance(self._decoder, SkinnedDecoder) and self._decoder.rigid
+        if not rigid or bool((weights.amax(-1) < 0.999).any()):
             return None
         joint = weights.argmax(-1).numpy()
         return Skin.rigid(joint, tuple(f"token{i}" for i in range(weights.shape[-1])))
 
     def skin_transforms(self, q: Tensor) -> Tensor:
         """Motions of the skin's joints from the rest pose, [..., J, 4, 4]."""
-        z = self._state(q)
-        motions = dq_to_matrix(self._decoder.motions(self._encoding, z.flatten(0, -3)))
+        z, decoder = self._state(q), self._decoder
+        if not isinstance(decoder, SkinnedDecoder):
+            raise InputError("this body has no skin: each of its points moves by itself")
+        motions = decoder.motions(self._encoding, z.reshape(-1, *z.shape[-2:]))
+        motions = dq_to_matrix(motions)
         still = torch.eye(4, dtype=q.dtype).expand(len(motions), 1, 4, 4)
         inside = torch.cat([still, motions.to(q.dtype)], 1)
         enter = self._enter_matrix.to(q.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -129,8 +130,7 @@ class PriorEncoder(nn.Module):
         self.group_in = mlp(width + 7, width, width)
         self.group_blocks = nn.ModuleList(Block(width, heads) for _ in range(2))
         self.group_out = mlp(width, width, width, zero=True)
-        self.group_vote = mlp(width, width, 1, zero=True)
-        nn.init.ones_(self.group_vote[-1].bias)
+        self.group_vote = mlp(width, width, 1, zero=True, start=1.0)
         self.queries = nn.Parameter(torch.randn(config.tokens, width))
         self.look = Block(width, heads)
         self.key, self.value = nn.Linear(width, width), nn.Linear(width, width)
@@ -154,7 +154,7 @@ class PriorEncoder(nn.Module):
         own = own + spread(self.group_out(groups), component)
         tokens = self.look(self.queries.expand(len(own), -1, -1), own)
         key, value = self.key(own), self.value(own)
-        for claim in self.claims:
+        for claim in cast(list[Claim], [*self.claims]):
             tokens = claim(tokens, claim.logits(tokens, key).softmax(-1), value, points)
         claimants = tokens
         logits, features = self._claim(own, claimants)

@@ -18,12 +18,14 @@ def fourier(points: Tensor, octaves: int) -> Tensor:
     return torch.cat([points, phase.sin(), phase.cos()], -1)
 
 
-def mlp(inputs: int, width: int, outputs: int, *, zero: bool = False) -> nn.Sequential:
-    """Two linear layers with GELU between; `zero` starts it as the zero map."""
+def mlp(
+    inputs: int, width: int, outputs: int, *, zero: bool = False, start: float = 0.0
+) -> nn.Sequential:
+    """Two linear layers with GELU between; `zero` starts it as a map to the constant `start`."""
     last = nn.Linear(width, outputs)
     if zero:
         nn.init.zeros_(last.weight)
-        nn.init.zeros_(last.bias)
+        nn.init.constant_(last.bias, start)
     return nn.Sequential(nn.Linear(inputs, width), nn.GELU(), last)
 
 

@@ -98,10 +98,10 @@ def _groups(
     group = number[ids]
     lost = np.flatnonzero(group < 0)
     if len(lost):
-        from scipy.spatial import cKDTree
+        from scipy.spatial import KDTree
 
         kept = np.flatnonzero(number[sampled] >= 0)
-        nearest = cKDTree(shown[kept]).query(vertices[lost])[1]
+        nearest = KDTree(shown[kept]).query(vertices[lost])[1]
         group[lost] = number[sampled[kept[nearest]]]
     return group
 

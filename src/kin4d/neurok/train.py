@@ -33,11 +33,16 @@ PLANS = {
 class PairArrays(Protocol):
     """What a training sample must have; see `kin4d.data.pairs.Pairs`."""
 
-    points0: np.ndarray
-    normals0: np.ndarray
-    points1: np.ndarray
-    component: np.ndarray
-    part: np.ndarray
+    @property
+    def points0(self) -> np.ndarray: ...
+    @property
+    def normals0(self) -> np.ndarray: ...
+    @property
+    def points1(self) -> np.ndarray: ...
+    @property
+    def component(self) -> np.ndarray: ...
+    @property
+    def part(self) -> np.ndarray: ...
 
 
 def batch_of(pairs: PairArrays) -> Batch:

@@ -93,7 +93,7 @@ def train(
     out: str | Path,
     *,
     about: dict[str, Any],
-    validate: Callable[[nn.Module], dict[str, float]] | None = None,
+    validate: Callable[[Any], dict[str, float]] | None = None,
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> dict[str, Tensor]:
     """Train `model`, going on from the checkpoint in `out` if there is one; returns its weights.
@@ -185,8 +185,8 @@ class _Run:
         self.step += 1
         # Young averages follow fast, so that they forget where the weights began.
         keep = min(self.plan.average, self.step / (self.step + 10))
-        state = self.model.state_dict()
-        torch._foreach_lerp_(list(self.average.values()), list(state.values()), 1 - keep)
+        for name, value in self.model.state_dict().items():
+            self.average[name].lerp_(value, 1 - keep)
 
     def weights(self) -> dict[str, Tensor]:
         """What a run is for."""
@@ -218,8 +218,7 @@ class _Run:
             kind, _, rest = name.partition(".")
             groups[kind][rest] = tensor
         self.model.load_state_dict(groups["model"])
-        # In the model's own order: files are sorted by name.
-        self.average = {name: groups["average"][name] for name in self.average}
+        self.average = groups["average"]
         state: dict[int, dict[str, Tensor]] = {}
         for name, tensor in groups["optimizer"].items():
             number, _, rest = name.partition(".")
