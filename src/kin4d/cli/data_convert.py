@@ -49,12 +49,16 @@ class Import:
     """Weights of a vision-language model, for recordings without words."""
     degrees: bool = False
     """LeRobot: joints are in degrees."""
+    by_order: bool = False
+    """LeRobot: joints are in the robot's own order, whatever the recorder calls them."""
     gripper: int | None = None
     """LeRobot: which column is the gripper, e.g. -1."""
     gripper_range: tuple[float, float] = (0.0, 1.0)
     """LeRobot: what it reads when closed and when open."""
     limit: int | None = None
     """At most so many episodes."""
+    workers: int = 1
+    """Processes; networks are loaded in each."""
     search_root: tuple[Path, ...] = ()
     """Folders in which package:// meshes are looked for."""
     json: bool = False
@@ -65,8 +69,9 @@ class Import:
         from kin4d.data.episodes.layouts import open_layout
 
         options: dict[str, Any] = {}
-        if self.degrees:
-            options["degrees"] = True
+        for name in ("degrees", "by_order"):
+            if getattr(self, name):
+                options[name] = True
         if self.gripper is not None:
             options |= {"gripper": self.gripper, "gripper_range": self.gripper_range}
         store = import_episodes(
@@ -75,6 +80,7 @@ class Import:
             source=self.source.name,
             assembly=self._assembly(),
             limit=self.limit,
+            workers=self.workers,
         )
         reasons = dict(store.reasons)
         if not len(store):

@@ -32,6 +32,7 @@ def import_episodes(
     rules: Rules | None = None,
     limit: int | None = None,
     per_shard: int = 64,
+    workers: int = 1,
 ) -> EpisodeStore:
     """Make what is missing of a store from a layout; call it again after any interruption.
 
@@ -43,13 +44,14 @@ def import_episodes(
         rules: What episodes must be like.
         limit: At most so many, from the first.
         per_shard: Episodes per shard.
+        workers: Processes; with more than one, layout and assembly are sent to each.
     """
     assembly = assembly or Assembly()
     count = len(layout) if limit is None else min(limit, len(layout))
     _check_camera(layout, assembly)
     plan = _Plan(layout, assembly, rules or Rules(frames=assembly.frames), count, per_shard)
     with StoreWriter.begin(path, plan.said | {"source": source}, EpisodeStore) as writer:
-        make_shards(plan, writer)
+        make_shards(plan, writer, workers=workers)
     return EpisodeStore.open(path)
 
 
