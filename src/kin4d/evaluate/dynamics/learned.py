@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from kin4d.bodies.body import Body
-from kin4d.errors import Kin4dError
+from kin4d.errors import InputError
 from kin4d.evaluate.dynamics.pushed import held_out_objects
-from kin4d.geometry.mesh import Mesh
 from kin4d.motion.forces import Stiffness
 
 MODEL = "small"
 
 
 def learned_maker() -> Any | None:
-    """The class `LearnedBody`, or None where it, or its weights, are not installed."""
-    if find_spec("kin4d.neurok") is None or find_spec("kin4d.neurok.body") is None:
-        return None
-    maker = importlib.import_module("kin4d.neurok.body").LearnedBody
+    """The class `LearnedBody`, or None where no weights are installed."""
+    from kin4d.neurok.body import LearnedBody
+    from kin4d.neurok.pretrained import weights_file
+
     try:
-        maker.from_mesh(probe(), model=MODEL)
-    except Kin4dError:
+        weights_file(MODEL)
+    except InputError:
         return None
-    return maker
+    return LearnedBody
 
 
 def learned_bodies(count: int, *, seed: int) -> Iterator[tuple[Body, Stiffness]]:
@@ -40,7 +37,8 @@ def learned_bodies(count: int, *, seed: int) -> Iterator[tuple[Body, Stiffness]]
     if maker is None:
         return
     for made in held_out_objects(count, seed=seed):
-        body = maker.from_mesh(made.body().rest, model=MODEL)
+        exact = made.body()
+        body = maker.from_mesh(exact.rest, model=MODEL, mass=float(exact.mass.sum()))
         yield body, soft_spring(body)
 
 
@@ -52,10 +50,3 @@ def soft_spring(body: Body, *, hertz: float = 1.0) -> Stiffness:
         moving = body.jacobian(body.q0).numpy()
     inertia = np.einsum("pik,p,pil->kl", moving, body.mass.numpy(), moving)
     return Stiffness((2 * np.pi * hertz) ** 2 * inertia, rest=body.q0.numpy())
-
-
-def probe() -> Mesh:
-    """A small mesh, to see whether bodies can be learned at all."""
-    from kin4d.geometry.primitives import box
-
-    return box((0.4, 0.3, 0.2))

@@ -44,7 +44,12 @@ _NOTES = (
 
 
 def run(
-    *, quick: bool, seed: int, objects: Path | None = None, weights: Sequence[str] = ("small",)
+    *,
+    quick: bool,
+    seed: int,
+    objects: Path | None = None,
+    weights: Sequence[str] = ("small",),
+    pictures: Path | None = None,
 ) -> Report:
     """Every method on every set of objects.
 
@@ -53,6 +58,7 @@ def run(
         seed: Of the choice of objects, states and samples.
         objects: A folder of URDF objects, as a set of its own.
         weights: Models to ask; see `find_weights`. The bars are about the first.
+        pictures: A folder to draw fits and sweeps of test objects into.
     """
     entries = find_weights(weights)
     everywhere, apart = rows_of(entries)
@@ -68,6 +74,12 @@ def run(
         test = [recipe for recipe in every if recipe.group == "test"]
         results += run_all(test, apart, poses=poses, seed=seed, workers=workers)
     report = report_of(results, entries)
+    main = main_model(entries)
+    if pictures is not None and main is not None:
+        from kin4d.evaluate.ik.pictures import draw
+
+        test = [recipe for recipe in every if recipe.group == "test"]
+        draw(pictures, test, str(main.file), seed=seed, count=2 if quick else 12)
     report.notes += [
         f"{group}: {len([r for r in every if r.group == group])} objects, {poses} poses each."
         for group in dict.fromkeys(recipe.group for recipe in every)
@@ -83,7 +95,7 @@ def report_of(results: Sequence[Result], entries: Sequence[Entry]) -> Report:
     report = Report(notes=[*_NOTES])
     for group in groups:
         report.rows += [*group.rows(), *group.moved_rows()]
-    shown = row_name(main) if main else _ORACLE.name
+    shown = row_name(main) if main else results[-1].method
     for group in groups:
         report.rows += group.categories(shown)
     for group in groups:

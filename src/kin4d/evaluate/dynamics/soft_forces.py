@@ -1,0 +1,47 @@
+"""What acts in a soft scene, as forces on any body: springs, pokes, wind and led pins."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kin4d.bodies.body import Body
+from kin4d.bodies.modal import ModalBody
+from kin4d.data.soft.scene import AIR_DENSITY, SoftScene
+from kin4d.data.soft.scene import Push as Poke
+from kin4d.geometry.mesh import Mesh
+from kin4d.motion.forces import Damping, Force, Handle, Load, State, Stiffness, Wind
+from kin4d.motion.forces.force import place
+
+
+class Swell:
+    """A poke that swells and fades, at its middle.
+
+    Args:
+        poke: Shared by many vertices.
+        mesh: The surface at rest.
+    """
+
+    def __init__(self, poke: Poke, mesh: Mesh) -> None:
+        self.poke = poke
+        middle = poke.share @ mesh.vertices
+        self.at = place(mesh.vertices[np.linalg.norm(mesh.vertices - middle, axis=-1).argmin()])
+
+    def load(self, state: State) -> Load:
+        """The whole force, at this time."""
+        return Load(sites=((self.at, self.poke.at(state.time).sum(0)),))
+
+
+def acting_on(scene: SoftScene, mesh: Mesh, pins: np.ndarray | None, body: Body) -> list[Force]:
+    """Forces of a scene on a body of its surface, gravity excepted."""
+    forces: list[Force] = [Swell(poke, mesh) for poke in scene.pushes]
+    if scene.wind is not None:
+        # Twice a plate's usual drag: the scene stops the air that meets it.
+        forces.append(Wind(scene.wind, density=AIR_DENSITY, drag=2.0))
+    if isinstance(body, ModalBody):
+        stiffness = body.stiffness.numpy()
+        rubbing = scene.material.get("damping", 0.0) * stiffness
+        forces += [Stiffness(stiffness), Damping(0.0, viscosity=rubbing)]
+    elif pins is not None and len(pins):
+        some = pins[np.unique(np.linspace(0, len(pins) - 1, 4).astype(int))]
+        forces += [Handle(mesh.vertices[pin], mesh.vertices[pin], stiffness=1e3) for pin in some]
+    return forces
