@@ -101,9 +101,8 @@ class Mover:
         self.size = mesh.diameter
         self._weight: tuple[np.ndarray | None, np.ndarray, float]
         self._weight = (None, np.zeros(self.map.size), 0.0)
-        assert actor.q is not None
-        assert actor.qd is not None
-        y, jacobian = self.map.embed(actor.q)
+        q, qd = np.array(actor.q), np.asarray(actor.qd)
+        y, jacobian = self.map.embed(q)
         heavy = np.diag(metric(jacobian))
         if len(heavy) and not heavy.min() > 1e-12 * heavy.max():
             still = body.coordinates[int(heavy.argmin())]
@@ -111,7 +110,7 @@ class Mover:
                 f"coordinate '{still}' of '{actor.name}' moves no mass",
                 hint="give the link it moves an inertial",
             )
-        self.phase = Phase(actor.q.copy(), jacobian.T @ (jacobian @ actor.qd), y, jacobian)
+        self.phase = Phase(q, jacobian.T @ (jacobian @ qd), y, jacobian)
         self._places: list[tuple[np.ndarray, np.ndarray]] = []
         self.loads: Loads
 

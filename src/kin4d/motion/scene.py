@@ -43,8 +43,8 @@ class Actor:
     name: str = ""
     material: Material | str = _NEUTRAL
     forces: Sequence[Force] = ()
-    q: np.ndarray | None = None
-    qd: np.ndarray | None = None
+    q: np.ndarray | Sequence[float] | None = None
+    qd: np.ndarray | Sequence[float] | None = None
     mass: float | None = None
     contacts: int = 256
 

@@ -41,9 +41,9 @@ def distance_field(mesh: Mesh, *, spacing: float, shell: float = 0.0) -> Distanc
     nodes = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
     samples = sample_surface(mesh, _SAMPLES, seed=0)
     places = samples.points(mesh.vertices)
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
-    _, near = cKDTree(places).query(nodes, k=6)
+    _, near = KDTree(places).query(nodes, k=6)
     normals = face_normals(mesh.vertices, mesh.faces)
     directions = normals[samples.face]
     directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-30)

@@ -72,7 +72,7 @@ class Pair:
             up = np.zeros((len(index), 3))
             up[:, 2] = 1.0
             found = Touches(index, gap, up, np.zeros(len(index), np.int64))
-            return found.take(choose(points, index, gap, most))
+            return self._some(found, points, most)
         if not self._boxes_meet(points[:count], others[: second.count]):
             return None
         if second.is_linked:
@@ -85,7 +85,13 @@ class Pair:
             )
         if found is None or not len(found.index):
             return None
-        return found.take(choose(points, found.index, found.gap, most))
+        return self._some(found, points, most)
+
+    def _some(self, found: Touches, points: np.ndarray, most: int) -> Touches:
+        """At most `most` of them; those that bore load last are kept, so that guesses stay good."""
+        bearing = self.memory[0, found.index, 0] > 0
+        rank = found.gap - 0.25 * self.margin * bearing
+        return found.take(choose(points, found.index, rank, most))
 
     def _near_links(self, points: np.ndarray, q: np.ndarray) -> Touches | None:
         assert self.second is not None

@@ -8,6 +8,7 @@ import numpy as np
 
 from kin4d.bodies.body import Body
 from kin4d.bodies.floating import Floating
+from kin4d.bodies.linked import LinkedBody
 from kin4d.bodies.rigid import RigidBody
 from kin4d.geometry.mesh import Mesh
 from kin4d.motion.contact.field import DistanceField, distance_field
@@ -76,6 +77,7 @@ class Shape:
     def parts(self) -> list[tuple[int, DistanceField]]:
         """The rigid parts that have a surface: (frame that carries it, field in that frame)."""
         assert isinstance(self.map, TreeMap)
+        assert isinstance(self._body, LinkedBody)
         found = []
         for i, link in enumerate(self._body.links):
             if link.mesh is None:
@@ -90,13 +92,13 @@ class Shape:
     @cached_property
     def soft(self) -> tuple[np.ndarray, np.ndarray, DistanceField]:
         """Rest contact points [C, 3], their neighbours [C, 8] and the field of the rest shape."""
-        from scipy.spatial import cKDTree
+        from scipy.spatial import KDTree
 
         q = self._body.q0.numpy()
         rest = self.map.places(np.concatenate([np.zeros(6), q]) if self.map.floating else q)
         rest = np.ascontiguousarray(rest[: self.count])
         wanted = min(_NEIGHBOURS + 1, len(rest))
-        _, neighbours = cKDTree(rest).query(rest, k=wanted)
+        _, neighbours = KDTree(rest).query(rest, k=wanted)
         spacing = self.size / _CELLS
         field = distance_field(self._body.rest, spacing=spacing, shell=0.25 * spacing)
         return rest, np.ascontiguousarray(neighbours[:, 1:]), field

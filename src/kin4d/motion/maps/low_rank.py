@@ -145,13 +145,13 @@ class LowRankMap(PointMap):
 
     def _carried(self, points, q: np.ndarray, with_jacobian: bool):
         """Places [N, 3] and Jacobians [N, 3, k] of (shift, mean, basis)."""
+        shift, mean, basis = points
         c, slope = coefficients(self.data, q, with_jacobian)
         if not self.floating:
-            _, mean, basis = points
             return mean + basis @ c, basis @ slope
         rotation, turning = np.empty((3, 3)), np.empty((3, 3))
         root_pose(q, rotation, turning)
-        return carry(*points, c, slope, rotation, turning, q, with_jacobian)
+        return carry(shift, mean, basis, c, slope, rotation, turning, q, with_jacobian)
 
 
 def _box(body: Body) -> tuple[np.ndarray, np.ndarray]:
