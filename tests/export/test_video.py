@@ -9,7 +9,7 @@ from PIL import Image
 
 from kin4d.errors import InputError, OutputError
 from kin4d.export import video
-from kin4d.export.video import read_video, write_picture, write_video
+from kin4d.export.video import read_frames, read_video, write_picture, write_video
 
 
 def moving_square(frames: int, height: int, width: int) -> np.ndarray:
@@ -121,3 +121,17 @@ def test_bad_files_to_read(tmp_path):
     (tmp_path / "half.mp4").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError):
         read_video(tmp_path / "half.mp4")
+
+
+@pytest.mark.parametrize("key_every", [2, None])
+def test_frames_from_the_middle_and_their_times(tmp_path, key_every):
+    frames = moving_square(30, 48, 96)
+    path = write_video(frames, tmp_path / "a.mp4", fps=10, key_every=key_every)
+    part, times = read_frames(path, start=1.2, count=5)
+    np.testing.assert_allclose(times, np.arange(12, 17) / 10, atol=1e-6)
+    assert error(part, frames[12:17]) < 6
+    whole, times = read_frames(path)
+    assert len(whole) == 30
+    np.testing.assert_allclose(times, np.arange(30) / 10, atol=1e-6)
+    with pytest.raises(InputError, match="cut short: 2 of 9 frames"):
+        read_frames(path, start=2.8, count=9)
