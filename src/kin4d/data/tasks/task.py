@@ -38,7 +38,8 @@ class Task:
         return scene.script.path.actions()
 
 
-_ABOVE = ((-0.1, -0.12, 0.19), (0.02, 0.12, 0.25))
+_ABOVE = ((-0.17, -0.12, 0.14), (-0.1, 0.12, 0.2))
+_NEAR = ((-0.21, -0.1, 0.17), (-0.15, 0.1, 0.22))
 _BACK = ((-0.2, -0.1, 0.27), (-0.12, 0.1, 0.31))
 
 TASKS: dict[str, Task] = {
@@ -63,10 +64,9 @@ TASKS: dict[str, Task] = {
                 opening.close_drawer,
                 opening.open_door,
                 opening.close_door,
-                opening.open_lid,
-                opening.close_lid,
             ),
         ),
+        (_NEAR, (opening.open_lid, opening.close_lid)),
     )
     for plan in plans
 }

@@ -39,7 +39,7 @@ def reach(bench: Bench, path: Path) -> Script:
         success=lambda s: float(np.linalg.norm(s.grasp - goal)) < 0.022,
         objects=("ball", *others),
         focus=looked_at(places[0], height=0.09),
-        span=0.44,
+        span=0.46,
     )
 
 
@@ -86,7 +86,7 @@ def push(bench: Bench, path: Path) -> Script:
         success=done,
         objects=(prop.kind,),
         focus=looked_at(at, goal, height=0.05),
-        span=0.44,
+        span=0.46,
     )
 
 
@@ -106,7 +106,7 @@ def lift(bench: Bench, path: Path) -> Script:
         success=lambda s: bool(s.position("object")[2] > start[2] + 0.06),
         objects=(prop.kind, *others),
         focus=looked_at(places[0], height=0.1),
-        span=0.44,
+        span=0.46,
     )
 
 
@@ -215,7 +215,7 @@ def knock_over(bench: Bench, path: Path) -> Script:
         success=lambda s: bool(abs(s.pose("object")[2, 2]) < 0.5),
         objects=(prop.kind, *others),
         focus=looked_at(at, height=0.07),
-        span=0.44,
+        span=0.46,
     )
 
 

@@ -175,8 +175,8 @@ def open_lid(bench: Bench, path: Path) -> Script:
         path=path,
         success=lambda s: s.joint("fixture") > 0.65,
         objects=(fixture.kind,),
-        focus=(0.0, 0.0, 0.1),
-        span=0.46,
+        focus=(-0.02, 0.0, 0.12),
+        span=0.5,
         sides=((-140.0, -60.0), (60.0, 140.0)),
     )
 
@@ -205,8 +205,8 @@ def close_lid(bench: Bench, path: Path) -> Script:
         path=path,
         success=lambda s: s.joint("fixture") < 0.15,
         objects=(fixture.kind,),
-        focus=(0.0, 0.0, 0.1),
-        span=0.46,
+        focus=(-0.02, 0.0, 0.12),
+        span=0.5,
         sides=((-140.0, -40.0), (40.0, 140.0)),
     )
 
@@ -254,7 +254,7 @@ def press_button(bench: Bench, path: Path) -> Script:
         success=lambda s: s.joint("fixture") > 0.6 * travel,
         objects=("button",),
         focus=looked_at(at, height=0.08),
-        span=0.42,
+        span=0.44,
     )
 
 
