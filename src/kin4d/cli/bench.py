@@ -22,6 +22,7 @@ def bench(
     seed: int = 0,
     objects: Path | None = None,
     weights: tuple[str, ...] = (),
+    pictures: Path | None = None,
     list: bool = False,
 ) -> None:
     """Measure, against references in the same run, and say which bars are met.
@@ -35,6 +36,7 @@ def bench(
         seed: Random seed.
         objects: For ik: a folder of URDF objects, such as PartNet-Mobility's.
         weights: For ik: models to ask, each a name, a file, a run or a folder of runs.
+        pictures: For ik: draw what was fitted into this folder.
         list: Print the names alone, one a line.
     """
     if list:
@@ -46,16 +48,16 @@ def bench(
     if name not in BENCHMARKS:
         raise InputError("there is no such benchmark", value=name, allowed=", ".join(BENCHMARKS))
     run = importlib.import_module(f"kin4d.evaluate.{name}").run
-    given: dict[str, Any] = {"objects": objects} if objects else {}
-    given |= {"weights": weights} if weights else {}
+    options = {"objects": objects, "weights": weights, "pictures": pictures}
+    given = {option: value for option, value in options.items() if value}
     for option in given:
         if option not in inspect.signature(run).parameters:
             raise InputError(f"benchmark '{name}' takes no --{option}")
     report = run(quick=quick, seed=seed, **given)
     # Folders elsewhere are named, not located: the figures travel, paths do not.
-    options = f" --objects {objects.resolve().name}" if objects else ""
-    options += f" --weights {' '.join(Path(one).name for one in weights)}" if weights else ""
-    result = report.to_dict(name=name, seed=seed, quick=quick, options=options)
+    asked = f" --objects {objects.resolve().name}" if objects else ""
+    asked += f" --weights {' '.join(Path(one).name for one in weights)}" if weights else ""
+    result = report.to_dict(name=name, seed=seed, quick=quick, options=asked)
     _show(result)
     if json is not None:
         write_json(json, result)
