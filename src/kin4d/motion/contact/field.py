@@ -11,7 +11,7 @@ from kin4d.geometry.mesh import Mesh, face_normals
 from kin4d.geometry.sampling import sample_surface
 from kin4d.motion.contact.closest import closest_on_triangle
 
-_SAMPLES = 2500
+_SAMPLES, _GROUPS = 2500, 1000
 
 
 class DistanceField(NamedTuple):
@@ -28,6 +28,30 @@ class DistanceField(NamedTuple):
     values: np.ndarray
 
 
+class _Clusters(NamedTuple):
+    """Faces in groups, each of which acts as one dipole from afar.
+
+    Attributes:
+        face: [F] faces, group by group; starts [G + 1] where each group begins.
+        starts: See face.
+        center: [G, 3] m; normal [G, 3] m^2, summed over the group; reach [G] m of its faces.
+        normal: See center.
+        reach: See center.
+        face_center: [F, 3] m; face_normal [F, 3] m^2; face_reach [F] m: the same of single faces.
+        face_normal: See face_center.
+        face_reach: See face_center.
+    """
+
+    face: np.ndarray
+    starts: np.ndarray
+    center: np.ndarray
+    normal: np.ndarray
+    reach: np.ndarray
+    face_center: np.ndarray
+    face_normal: np.ndarray
+    face_reach: np.ndarray
+
+
 def distance_field(mesh: Mesh, *, spacing: float, shell: float = 0.0) -> DistanceField:
     """The field of a mesh, reaching three cells beyond it.
 
@@ -35,66 +59,98 @@ def distance_field(mesh: Mesh, *, spacing: float, shell: float = 0.0) -> Distanc
     and need not be joined. An open surface has no inside; it counts as a wall of thickness 2
     `shell` metres.
     """
+    from scipy.spatial import KDTree
+
     lower = mesh.bounds[0] - 3 * spacing
     count = np.ceil((mesh.bounds[1] - lower) / spacing).astype(int) + 4
     axes = [lower[i] + spacing * np.arange(count[i]) for i in range(3)]
     nodes = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
+    # Faces near a node: small ones by their centres, large ones by samples all over them.
     samples = sample_surface(mesh, _SAMPLES, seed=0)
-    places = samples.points(mesh.vertices)
-    from scipy.spatial import KDTree
-
-    _, near = KDTree(places).query(nodes, k=6)
-    normals = face_normals(mesh.vertices, mesh.faces)
-    directions = normals[samples.face]
-    directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-30)
-    area = float(mesh.face_areas.sum()) / _SAMPLES
+    centers = mesh.vertices[mesh.faces].mean(1)
+    _, near = KDTree(samples.points(mesh.vertices)).query(nodes, k=4)
+    _, next_to = KDTree(centers).query(nodes, k=min(6, len(centers)))
+    near = np.concatenate([samples.face[near], next_to.reshape(len(nodes), -1)], axis=1)
     values = _distances(
-        nodes, mesh.vertices, mesh.faces, samples.face[near], samples.face, places,
-        directions * area, spacing, _is_closed(mesh), shell,
-    )  # fmt: skip
+        nodes, mesh.vertices, mesh.faces, near, _clusters(mesh, centers), _is_closed(mesh), shell
+    )
     return DistanceField(lower, float(spacing), values.reshape(count).astype(np.float32))
 
 
+def _clusters(mesh: Mesh, centers: np.ndarray) -> _Clusters:
+    from scipy.spatial import KDTree
+
+    corners = mesh.vertices[mesh.faces]
+    normals = 0.5 * face_normals(mesh.vertices, mesh.faces)
+    reach = np.linalg.norm(corners - centers[:, None], axis=-1).max(1)
+    chosen = np.random.default_rng(0).permutation(len(centers))[:_GROUPS]
+    _, group = KDTree(centers[chosen]).query(centers)
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(len(chosen) + 1))
+    middle = np.zeros((len(chosen), 3))
+    np.add.at(middle, group, centers)
+    middle /= np.maximum(np.diff(starts), 1)[:, None]
+    total, radius = np.zeros((len(chosen), 3)), np.zeros(len(chosen))
+    np.add.at(total, group, normals)
+    np.maximum.at(radius, group, np.linalg.norm(centers - middle[group], axis=1) + reach)
+    return _Clusters(order, starts, middle, total, radius, centers, normals, reach)
+
+
 def _is_closed(mesh: Mesh) -> bool:
-    """Whether every edge has as many faces one way as the other."""
+    """Whether the mesh encloses something."""
     import trimesh
 
     return bool(trimesh.Trimesh(mesh.vertices, mesh.faces, process=True).is_watertight)
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _distances(nodes, vertices, faces, near, face_of, places, areas, spacing, closed, shell):
-    """[N] signed distances; the winding number is exact for near faces, a sum of dipoles else."""
+def _distances(nodes, vertices, faces, near, clusters, closed, shell):
+    """[N] signed distances."""
     out, weights = np.empty(len(nodes)), np.empty(3)
     for i in range(len(nodes)):
         p, best = nodes[i], np.inf
-        for k in range(near.shape[1]):
-            f = near[i, k]
+        for f in near[i]:
             a, b, c = vertices[faces[f, 0]], vertices[faces[f, 1]], vertices[faces[f, 2]]
             best = min(best, closest_on_triangle(p, a, b, c, weights))
         distance = np.sqrt(best)
         if not closed:
             out[i] = distance - shell
-            continue
-        turn = 0.0
-        for k in range(near.shape[1]):
-            f, seen = near[i, k], False
-            for j in range(k):
-                seen = seen or near[i, j] == f
-            if not seen:
-                a, b, c = vertices[faces[f, 0]], vertices[faces[f, 1]], vertices[faces[f, 2]]
-                turn += _solid_angle(p, a, b, c)
-        for s in range(len(places)):
-            f, seen = face_of[s], False
-            for k in range(near.shape[1]):
-                seen = seen or near[i, k] == f
-            if not seen:
-                x, y, z = places[s, 0] - p[0], places[s, 1] - p[1], places[s, 2] - p[2]
-                squared = x * x + y * y + z * z
-                dot = x * areas[s, 0] + y * areas[s, 1] + z * areas[s, 2]
-                turn += dot / (squared * np.sqrt(squared) + 1e-30)
-        out[i] = -distance if abs(turn) > 2 * np.pi else distance
+        elif abs(_winding(p, vertices, faces, clusters)) > 2 * np.pi:
+            out[i] = -distance
+        else:
+            out[i] = distance
     return out
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _winding(p, vertices, faces, clusters):
+    """Solid angle of the whole mesh seen from p: exact for near faces, dipoles for far ones."""
+    turn = 0.0
+    for g in range(len(clusters.reach)):
+        angle = _dipole(p, clusters.center[g], clusters.normal[g], clusters.reach[g])
+        if not np.isnan(angle):
+            turn += angle
+            continue
+        for at in range(clusters.starts[g], clusters.starts[g + 1]):
+            f = clusters.face[at]
+            angle = _dipole(
+                p, clusters.face_center[f], clusters.face_normal[f], clusters.face_reach[f]
+            )
+            if np.isnan(angle):
+                a, b, c = vertices[faces[f, 0]], vertices[faces[f, 1]], vertices[faces[f, 2]]
+                angle = _solid_angle(p, a, b, c)
+            turn += angle
+    return turn
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _dipole(p, center, normal, reach):
+    """Solid angle of a small piece of surface; NaN if it is too near for that."""
+    x, y, z = center[0] - p[0], center[1] - p[1], center[2] - p[2]
+    squared = x * x + y * y + z * z
+    if squared < 6.0 * reach * reach:
+        return np.nan
+    return (x * normal[0] + y * normal[1] + z * normal[2]) / (squared * np.sqrt(squared) + 1e-300)
 
 
 @numba.njit(cache=True, error_model="numpy")
