@@ -154,13 +154,8 @@ class Export:
         say(f"{len(episodes)} episodes in {self.out}", data, as_json=self.json)
 
     def _chosen(self, store: EpisodeStore) -> _Chosen:
-        from kin4d.data.episodes.splits import check_episode_split, episode_split
-
-        check_episode_split(self.split)
         numbers = [
-            i
-            for i, line in enumerate(store.lines)
-            if self.split in (None, episode_split(line)) and self.robot in (None, line["robot"])
+            i for i in store.numbers(self.split) if self.robot in (None, store.lines[i]["robot"])
         ]
         if not numbers:
             raise InputError(f"{self.store} has no such episodes", value=(self.split, self.robot))

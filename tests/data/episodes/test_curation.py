@@ -86,6 +86,8 @@ def test_rejects_are_counted_and_the_rest_is_stored(tmp_path: Path) -> None:
     found = episode_statistics(store)
     assert (found["episodes"], found["dropped"], found["robots"]) == (4, 3, {"sketch": 4})
     assert sum(found["splits"].values()) == 4
+    chosen = [number for split in EPISODE_SPLITS for number in store.numbers(split)]
+    assert sorted(chosen) == store.numbers() == [0, 1, 2, 3]
 
 
 def test_a_missing_camera_is_said_before_all_is_rejected(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import pytest
 from made_episode import made_episode
 from PIL import Image
 
+from kin4d.bodies.robot_names import load_robot
+from kin4d.data.episodes.assemble import Assembly
 from kin4d.data.episodes.episode import Episode
 from kin4d.data.episodes.layouts import open_layout
 from kin4d.data.episodes.lerobot import LeRobotFolder
@@ -142,6 +144,18 @@ def test_there_and_back(version: str, v3: Path, episodes: list[Episode], tmp_pat
         np.testing.assert_allclose(back.actions.values[1:], put.actions.values[1:], atol=1e-6)
         np.testing.assert_allclose(back.actions.gripper[1:], put.actions.gripper[1:], atol=1e-6)
         assert (back.actions.kind, back.actions.link) == ("pose_delta", "tip")
+
+
+def test_without_geometry_the_camera_is_still_known(tmp_path: Path) -> None:
+    base = np.eye(4)
+    base[:3, 3] = 0.1, 0.2, 0.3
+    put = made_episode(0, base=base)
+    write_lerobot([put], tmp_path / "a", geometry=False)
+    found = open_layout(tmp_path / "a").read(0)
+    camera = found.view()[1].camera
+    np.testing.assert_allclose(base @ camera.pose, put.video.camera.pose, atol=1e-12)
+    episode = Assembly(robot="sketch").episode(found, load_robot("sketch"))
+    np.testing.assert_allclose(episode.joints, put.joints, atol=1e-6)
 
 
 def test_what_cannot_be_written(episodes: list[Episode], tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from kin4d.data.episodes.timing import shift_actions
 from kin4d.errors import InputError
 from kin4d.export.video import read_frames
 from kin4d.files import existing_file, read_json
+from kin4d.geometry.camera import Camera
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.motion.actions import Actions
 
@@ -163,17 +164,25 @@ class LeRobotFolder:
 
     def view(self, index: int, key: str) -> View:
         """One camera of an episode."""
-        said = self.episodes[index]
+        said, camera = self.episodes[index], self._camera(index)
         if self.features[key]["dtype"] == "image":
-            return View(read=partial(self._pictures, index, key))
+            return View(read=partial(self._pictures, index, key), camera=camera)
         number = said["episode_index"]
         if self.version.startswith("v2."):
-            return View(read=partial(read_frames, self._file("video_path", number, video_key=key)))
+            file = self._file("video_path", number, video_key=key)
+            return View(read=partial(read_frames, file), camera=camera)
         place = {name: said[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}
         file = self._file("video_path", number, video_key=key, **place)
-        return View(
-            read=partial(_slice, file, said[f"videos/{key}/from_timestamp"], said["length"])
-        )
+        start = said[f"videos/{key}/from_timestamp"]
+        return View(read=partial(_slice, file, start, said["length"]), camera=camera)
+
+    def _camera(self, index: int) -> Camera | None:
+        """The camera in the robot's base frame, if kin4d wrote the folder."""
+        if self.descriptions is None:
+            return None
+        said = self.descriptions[index]
+        camera = described_camera(said)
+        return replace(camera, pose=np.linalg.inv(np.array(said["base"])) @ camera.pose)
 
     def _episode(self, index: int, said: dict[str, Any]) -> Episode:
         table, camera = self.table(index), described_camera(said)

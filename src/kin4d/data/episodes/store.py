@@ -13,6 +13,7 @@ import numpy as np
 from kin4d.data.episodes.codec import decode_frames, decode_points, encode_frames, encode_points
 from kin4d.data.episodes.description import describe, described_camera, described_episode
 from kin4d.data.episodes.episode import Episode
+from kin4d.data.episodes.splits import check_episode_split, episode_split
 from kin4d.data.shard import Record
 from kin4d.data.store import ShardStore
 from kin4d.errors import InputError
@@ -78,6 +79,11 @@ class EpisodeStore(ShardStore):
         except (KeyError, TypeError, ValueError) as error:
             key = self.identities[index].key
             raise InputError(f"episode {key} of {self.path} is damaged: {error!r}") from error
+
+    def numbers(self, split: str | None = None) -> list[int]:
+        """Of the episodes of a split, or of all; see `episode_split`."""
+        check_episode_split(split)
+        return [i for i, line in enumerate(self.lines) if split in (None, episode_split(line))]
 
     @property
     def reasons(self) -> Counter[str]:
