@@ -24,6 +24,7 @@ from kin4d.data.tasks.record import Take, make_episode
 from kin4d.data.tasks.simulate import simulate
 from kin4d.data.tasks.task import TASKS
 from kin4d.data.worker import begin_worker
+from kin4d.evaluate.episodes_lerobot import lerobot_report
 from kin4d.evaluate.episodes_mujoco import mujoco_seconds
 from kin4d.evaluate.report import Check, Report
 from kin4d.progress import track
@@ -167,13 +168,15 @@ def _geometry(*, quick: bool, seed: int) -> Report:
         Take(task=task, arm=arms[i % len(arms)], seed=seed + i, kind="noise" if i % 2 else "expert")
         for i, task in enumerate(TASKS)
     ]
-    off, iou, drift = [], [], []
+    off, iou, drift, first = [], [], [], []
     for take in track(takes[:4] if quick else takes, "checking geometry"):
         record = episode_record(make_episode(take))
         episode = restore_episode(record.line, record.arrays)
+        first += [episode] if take.arm == arms[0] else []
         off.append(off_pixel(episode))
         iou.append(robot_iou(episode))
         drift.append(background_drift(episode))
+    lerobot = lerobot_report(first)
     return Report(
         rows=[
             {
@@ -181,14 +184,19 @@ def _geometry(*, quick: bool, seed: int) -> Report:
                 "worst px off": max(off),
                 "worst robot IoU": min(iou),
                 "background drift m": max(drift),
-            }
+            },
+            *lerobot.rows,
         ],
         checks=[
             Check("pixels between a point and its pixel, at worst", max(off), OFF_PIXEL),
             Check("IoU of robot masks with the FK render, at worst", min(iou), IOU, at_least=True),
             Check("metres of drift of the still background", max(drift), 0.0),
+            *lerobot.checks,
         ],
-        notes=["geometry is that of episodes written to a store's form and read back"],
+        notes=[
+            "geometry is that of episodes written to a store's form and read back",
+            *lerobot.notes,
+        ],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -62,9 +63,10 @@ def run(*, quick: bool, seed: int) -> Report:
             name = f"learned bodies, {kind}: mean vertex error over 1 s, of the diameter"
             report.checks.append(Check(name, found, bar))
     report.notes += [
-        "Articulated objects stand ajar, within the middle of their ranges. Errors are means over the frames of a second and over all vertices that truly move. "
-        "'Constant velocity' knows the true state after the push; 'PCA modes' know 64 true states "
-        "of the same object; 'warped modes' and 'linear modes' know the material.",
+        "Articulated objects stand ajar, within the middle of their ranges. Errors are means over "
+        "the frames of a second and over all vertices that truly move. 'Constant velocity' knows "
+        "the true state after the push; 'PCA modes' know 64 true states of the same object; "
+        "'warped modes' and 'linear modes' know the material.",
     ]
     if learned_maker() is None:
         report.notes.append("No weights ship with this version: rows of learned bodies are absent.")
@@ -110,14 +112,14 @@ def _soft(kind: str, seed: int) -> dict[str, float]:
     return _errors(truth.vertices, methods, lambda body: acting_on(scene, mesh, truth.pins, body))
 
 
-def modal_body(scene: SoftScene, mesh: Mesh, pins: np.ndarray | None, *, warp=True) -> ModalBody:
+def modal_body(scene: SoftScene, mesh: Mesh, pins: np.ndarray | None, **options: Any) -> ModalBody:
     """The modal body of a soft scene: the same surface, material and pins."""
     material = scene.material
     held = [] if pins is None else pins
     young, density = material["young"], material["density"]
     if scene.dimension == 3:
         density = float(scene.masses.sum()) / abs(_volume(mesh))
-        return ModalBody.solid(mesh, young=young, density=density, held=held, warp=warp)
+        return ModalBody.solid(mesh, young=young, density=density, held=held, **options)
     return ModalBody.sheet(
         mesh,
         young=young,
@@ -125,7 +127,7 @@ def modal_body(scene: SoftScene, mesh: Mesh, pins: np.ndarray | None, *, warp=Tr
         thickness=material["thickness"],
         poisson=material["poisson"],
         held=held,
-        warp=warp,
+        **options,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from kin4d.geometry.primitives import sphere
 from kin4d.motion.forces import Damping, Push, Stiffness, Wind
 from kin4d.motion.materials import MATERIALS
 from kin4d.motion.scene import Actor, Scene
+from kin4d.motion.simulate import simulate
+from kin4d.motion.simulation import Simulation
 
 
 def drawer() -> Scene:
@@ -72,7 +75,7 @@ def jelly() -> Scene:
     mesh = SHAPES["blob"](np.random.default_rng(4))
     mesh = mesh.with_vertices(0.3 / mesh.diameter * mesh.vertices)
     soft = MATERIALS["jelly"]
-    inner = ModalBody.solid(mesh, young=4 * soft.young, density=soft.density, modes=8)
+    inner = ModalBody.solid(mesh, young=4 * soft.young, density=soft.density, modes=8, handles=48)
     body = Floating(inner)
     stiffness = np.zeros((14, 14))
     stiffness[6:, 6:] = inner.stiffness.numpy()
@@ -97,15 +100,37 @@ def collision() -> Scene:
     )
 
 
-SCENES: dict[str, tuple[Callable[[], Scene], float]] = {
-    "drawer": (drawer, 2.0),
-    "lid": (lid, 2.0),
-    "curtain": (curtain, 4.0),
-    "dropped": (dropped, 3.0),
-    "jelly": (jelly, 2.0),
-    "collision": (collision, 2.5),
+@dataclass(frozen=True)
+class Show:
+    """A scene and how it is run.
+
+    Attributes:
+        make: The scene.
+        seconds: How many are worth seeing.
+        dt: Time step, s.
+        order: Of the variational integrator.
+    """
+
+    make: Callable[[], Scene]
+    seconds: float
+    dt: float = 1 / 240
+    order: int = 2
+
+    def run(self, *, seconds: float | None = None, fps: float = 30.0) -> Simulation:
+        """Make it and let it run."""
+        length = self.seconds if seconds is None else seconds
+        return simulate(self.make(), seconds=length, fps=fps, dt=self.dt, order=self.order)
+
+
+SCENES = {
+    "drawer": Show(drawer, 2.0),
+    "lid": Show(lid, 2.0),
+    "curtain": Show(curtain, 4.0, dt=1 / 120),
+    "dropped": Show(dropped, 3.0),
+    "jelly": Show(jelly, 2.0, dt=1 / 120),
+    "collision": Show(collision, 2.5),
 }
-"""Scenes by name, and how many seconds are worth seeing."""
+"""Scenes by name."""
 
 
 def opened(body: TreeBody, part: str, *, share: float) -> tuple[np.ndarray, str]:

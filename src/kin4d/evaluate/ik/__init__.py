@@ -75,6 +75,12 @@ def run(
         results += run_all(test, apart, poses=poses, seed=seed, workers=workers)
     report = report_of(results, entries)
     main = main_model(entries)
+    if main is not None:
+        from kin4d.evaluate.ik import speed
+
+        costs = speed.run(str(main.file), quick=quick)
+        report.rows, report.checks = report.rows + costs.rows, report.checks + costs.checks
+        report.notes += costs.notes
     if pictures is not None and main is not None:
         from kin4d.evaluate.ik.pictures import draw
 

@@ -66,7 +66,7 @@ def fit_sheet(cases: Sequence[Case], method: Method, *, tile: int = 160) -> np.n
 
 
 def sweep_frames(
-    bodies: Sequence[Body], *, coordinates: int = 3, frames: int = 24, tile: int = 200
+    bodies: Sequence[Body], *, coordinates: int = 2, frames: int = 24, tile: int = 180
 ) -> np.ndarray:
     """[T, tile, n tile, 3] uint8: bodies side by side, each sweeping its first coordinates.
 

@@ -12,6 +12,8 @@ from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.motion.maps.point_map import PointMap
 from kin4d.motion.maps.rotation import root_pose
 
+_LOOSE = {"reassoc", "contract", "nsz"}  # sums in any order, so that they are vectorised
+
 
 class ModalData(NamedTuple):
     """The arrays of `kin4d.bodies.modal.Ties`, and the masses.
@@ -46,11 +48,15 @@ class ModalMap(PointMap):
         self.data = ModalData(first, *arrays, np.sqrt(self.mass))
         # A place is carried by the carriers of its triangle's corners, each with share and arm.
         shares = places.barycentric[:, :, None] * body.skin.weights[places.corners]
-        self._carriers = body.skin.joints[places.corners].reshape(len(places), -1)
-        self._shares = shares.reshape(len(places), -1)
-        corners = body.rest.vertices[places.corners][:, :, None]
-        arms = corners - ties.rest[body.skin.joints[places.corners]]
-        self._arms = (shares[..., None] * arms).reshape(len(places), -1, 3)
+        carriers = body.skin.joints[places.corners]
+        arms = body.rest.vertices[places.corners][:, :, None] - ties.rest[carriers]
+        flat = (len(places), -1)
+        self._spots = (
+            carriers.reshape(flat),
+            shares.reshape(flat),
+            (shares[..., None] * arms).reshape(*flat, 3),
+        )
+        self._last = (np.full(self.width, np.nan), None)
 
     def embed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """y = sqrt(m) x [3N] and its Jacobian [3N, k]."""
@@ -72,18 +78,21 @@ class ModalMap(PointMap):
 
     def places(self, q: np.ndarray) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""
-        return self._placed(q, np.arange(len(self._shares)), False)[0]
+        return modal_places(self.data, q, self._shared(q), *self._spots, False)[0]
 
     def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
         """d places / dq [N, 3, k]."""
-        return self._placed(q, index, True)[1]
+        some = tuple(part[index] for part in self._spots)
+        return modal_places(self.data, q, self._shared(q), *some, True)[1]
 
-    def _placed(self, q: np.ndarray, index: np.ndarray, with_jacobian: bool):
-        some = (self._carriers[index], self._shares[index], self._arms[index])
-        return modal_places(self.data, q, *some, with_jacobian)
+    def _shared(self, q: np.ndarray):
+        """The nodes at q: forces and contacts ask again and again about one instant."""
+        if not np.array_equal(q, self._last[0]):
+            self._last = (q.copy(), modal_nodes(self.data, q, True))
+        return self._last[1]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
 def modal_nodes(data, q, with_jacobian):
     """Nodes [N, 3], their turns [N, 3, 3], and the derivatives of both: [N, 3, k], [N, 3, k].
 
@@ -136,7 +145,7 @@ def modal_nodes(data, q, with_jacobian):
     return nodes, turns, moving, turning
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
 def _rooted(x, moving, rotation, turning, origin, weight, out, slope, with_jacobian):
     """Carry a point x [3] and its derivatives [3, k] by a floating root, times `weight`."""
     k = moving.shape[1]
@@ -161,7 +170,7 @@ def _rooted(x, moving, rotation, turning, origin, weight, out, slope, with_jacob
             slope[r, 6 + c] = weight * total
 
 
-@numba.njit(cache=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
 def modal_embed(data, q, y, jacobian, with_jacobian):
     """Write sqrt(m) x [3N] and, if wanted, its Jacobian [3N, k]."""
     nodes, _, moving, _ = modal_nodes(data, q, with_jacobian)
@@ -181,10 +190,10 @@ def modal_embed(data, q, y, jacobian, with_jacobian):
                     slope[r, c] = weight * moving[n, r, c]
 
 
-@numba.njit(cache=True, error_model="numpy")
-def modal_places(data, q, carriers, shares, arms, with_jacobian):
-    """Places [S, 3] and, if wanted, their Jacobians [S, 3, k]."""
-    nodes, turns, moving, turning = modal_nodes(data, q, with_jacobian)
+@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+def modal_places(data, q, known, carriers, shares, arms, with_jacobian):
+    """Places [S, 3] and, if wanted, their Jacobians [S, 3, k], given what `modal_nodes` found."""
+    nodes, turns, moving, turning = known
     count, k = len(carriers), moving.shape[2]
     out = np.zeros((count, 3))
     slopes = np.zeros((count if with_jacobian else 0, 3, len(q)))
