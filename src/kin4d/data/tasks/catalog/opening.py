@@ -205,8 +205,8 @@ def close_lid(bench: Bench, path: Path) -> Script:
         path=path,
         success=lambda s: s.joint("fixture") < 0.15,
         objects=(fixture.kind,),
-        focus=(-0.02, 0.0, 0.12),
-        span=0.5,
+        focus=looked_at(spot(value), spot(0.0), height=0.14),
+        span=0.58,
         sides=((-140.0, -40.0), (40.0, 140.0)),
     )
 
