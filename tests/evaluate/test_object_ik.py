@@ -17,6 +17,7 @@ from kin4d.evaluate.ik.methods import Floor, KnownJoints, Rest
 from kin4d.evaluate.ik.rigid import RigidAlignment
 from kin4d.evaluate.ik.run import run_all
 from kin4d.evaluate.ik.score import Judge
+from kin4d.evaluate.ik.speed import chest
 from kin4d.evaluate.ik.weights import Entry, find_weights, main_model, rows_of
 from kin4d.geometry.primitives import box
 from kin4d.geometry.sampling import sample_surface
@@ -183,3 +184,13 @@ def test_another_models_weights_are_refused(tmp_path: Path) -> None:
     write_weights(tmp_path, "world")
     with pytest.raises(InputError, match="another model"):
         find_weights([str(tmp_path)])
+
+
+def test_chest_is_closed_and_of_the_size_asked_for() -> None:
+    shut, opened = chest(5000)
+    assert len(shut.vertices) == pytest.approx(5000, rel=0.1)
+    assert shut.components.max() == 1
+    for mesh in (shut, opened):
+        a, b, c = mesh.vertices[mesh.faces].transpose(1, 0, 2)
+        volume = np.einsum("fi,fi->f", np.cross(a, b), c).sum() / 6
+        assert volume == pytest.approx(0.6 * 0.48)

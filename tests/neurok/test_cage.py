@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,15 +25,21 @@ from kin4d.training.checkpoint import save_tensors
 SMALL = CageConfig(keypoints=4, width=16, near=6)
 
 
-def pairs(seed: int, *, batch: int = 4, points: int = 128) -> SimpleNamespace:
+@dataclass
+class Made:
+    points0: np.ndarray
+    points1: np.ndarray
+
+
+def pairs(seed: int, *, batch: int = 4, points: int = 128) -> Made:
     """Boxes of which one half is shifted."""
     rng = np.random.default_rng(seed)
     start = rng.uniform(-0.5, 0.5, (batch, points, 3)).astype(np.float32)
     end = start + 0.2 * (start[..., :1] > 0) * np.array([0, 0, 1], np.float32)
-    return SimpleNamespace(points0=start, points1=end.astype(np.float32))
+    return Made(points0=start, points1=end.astype(np.float32))
 
 
-def feed(process: int, step: int) -> Iterator[SimpleNamespace]:
+def feed(process: int, step: int) -> Iterator[Made]:
     while True:
         yield pairs(step)
         step += 1

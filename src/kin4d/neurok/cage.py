@@ -48,16 +48,21 @@ class CageConfig:
 
 
 class PointNet(nn.Module):
-    """Points [B, N, 3] -> numbers [B, outputs]: what is largest among all points."""
+    """Points [B, N, 3] -> numbers [B, outputs], of what is largest among all points.
 
-    def __init__(self, width: int, outputs: int) -> None:
+    `zero` starts it as the zero map.
+    """
+
+    def __init__(self, width: int, outputs: int, *, zero: bool = False) -> None:
         super().__init__()
+        last = nn.Linear(width, outputs)
+        if zero:
+            nn.init.zeros_(last.weight)
+            nn.init.zeros_(last.bias)
         self.each = nn.Sequential(
             nn.Linear(3, 64), nn.ReLU(), nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, width)
         )
-        self.all = nn.Sequential(
-            nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, outputs)
-        )
+        self.all = nn.Sequential(nn.ReLU(), nn.Linear(width, width), nn.ReLU(), last)
 
     def forward(self, points: Tensor) -> Tensor:
         return self.all(self.each(points).amax(1))
@@ -71,9 +76,7 @@ class CageDeformer(nn.Module):
         self.config = config
         corners = len(cage_sphere()[0])
         self.find = PointNet(config.width, 3 * config.keypoints)
-        self.adapt = PointNet(config.width, config.keypoints * corners)
-        nn.init.zeros_(self.adapt.all[-1].weight)
-        nn.init.zeros_(self.adapt.all[-1].bias)
+        self.adapt = PointNet(config.width, config.keypoints * corners, zero=True)
         # Corners then follow their keypoints about as far as these go.
         share = corners / (config.keypoints * config.near)
         self.influence = nn.Parameter(torch.full((config.keypoints, corners), share))

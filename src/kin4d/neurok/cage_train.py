@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 import torch
@@ -81,7 +81,7 @@ def train_cage(
 
 def cage_loss(model: nn.Module, batch: Batch, done: float) -> tuple[Tensor, dict[str, Tensor]]:
     """Chamfer distance to the target, with keypoints spread and influences alike."""
-    net: CageDeformer = getattr(model, "module", model)
+    net = cast("CageDeformer", getattr(model, "module", model))
     source, target = batch
     own, aimed = net.keypoints(source), net.keypoints(target)
     spread = chamfer(own, _farthest(source, own.shape[1])) + chamfer(

@@ -12,7 +12,11 @@ from kin4d.geometry.mesh import Mesh, RawMesh
 from kin4d.geometry.sampling import sample_surface
 
 CELL = 1 / 32
-_ORIGIN = (CELL / 2,) * 3  # the box's own faces then lie inside cells, never on their borders
+_ORIGIN = (
+    CELL / 2,
+    CELL / 2,
+    CELL / 2,
+)  # the box's own faces then lie inside cells, never on their borders
 _POINTS = 10_000
 _STILL = 1e-9  # of the box: below it a point has not moved
 _SHORTEST = 1e-4  # of the box: edges below it say nothing about stretching
