@@ -46,7 +46,7 @@ class Actor:
     q: np.ndarray | Sequence[float] | None = None
     qd: np.ndarray | Sequence[float] | None = None
     mass: float | None = None
-    contacts: int = 256
+    contacts: int = 512
 
     def __post_init__(self) -> None:
         name = self.name or getattr(self.body, "name", "") or self.body.rest.name

@@ -7,7 +7,7 @@ import numpy as np
 from kin4d.bodies.body import Body
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
-from kin4d.geometry.sampling import SurfaceSamples, farthest_points, sample_surface
+from kin4d.geometry.sampling import SurfaceSamples, sample_surface
 from kin4d.motion.contact.closest import closest_on_mesh
 from kin4d.motion.forces.force import Place
 
@@ -17,8 +17,8 @@ _MOST_VERTICES = 40_000  # Hulls and farthest points of larger meshes use a rand
 def contact_points(body: Body, count: int) -> SurfaceSamples:
     """`count` points of the rest surface (fewer if it has fewer), as evenly spread as can be.
 
-    Corners come first: half of the points are vertices of the parts' convex hulls, which are what
-    meets flat things; the others are spread over vertices and triangles.
+    Corners come first: up to three quarters of the points are vertices of the parts' convex hulls,
+    which are what meets flat things; the others are spread over vertices and triangles.
     """
     mesh, rng = body.rest, np.random.default_rng(0)
     if count == 0:
@@ -28,8 +28,13 @@ def contact_points(body: Body, count: int) -> SurfaceSamples:
     if len(used) > _MOST_VERTICES:
         used = rng.choice(used, _MOST_VERTICES, replace=False)
     corners = np.concatenate([_hull(mesh.vertices, used[part[used] == i]) for i in set(part[used])])
-    if len(corners) > count // 2:
-        corners = corners[farthest_points(mesh.vertices[corners], max(count // 2, 1), seed=0)]
+    most = max(3 * count // 4, 1)
+    if len(corners) > most:
+        first = _extremes(mesh.vertices[corners])[:most]
+        others = np.setdiff1d(np.arange(len(corners)), first)
+        order = corners[np.concatenate([first, others])]
+        more = _farthest_from(mesh.vertices[order], len(first), most - len(first))
+        corners = order[np.concatenate([np.arange(len(first)), more])]
     spread = sample_surface(mesh, 4 * count, seed=0)
     others = _join(_vertices(mesh, np.setdiff1d(used, corners)), spread)
     points = np.concatenate([mesh.vertices[corners], others.points(mesh.vertices)])
@@ -107,6 +112,13 @@ def _hull(vertices: np.ndarray, index: np.ndarray) -> np.ndarray:
         return index[ConvexHull(vertices[index]).vertices]
     except (QhullError, ValueError):  # Flat, or too few: all of them may be corners.
         return index
+
+
+def _extremes(points: np.ndarray) -> np.ndarray:
+    """Indices of the points farthest along the axes and diagonals of space."""
+    signs = np.stack(np.meshgrid(*[[-1, 0, 1]] * 3, indexing="ij"), -1).reshape(-1, 3)
+    ways = signs[signs.any(1)] / np.linalg.norm(signs[signs.any(1)], axis=1, keepdims=True)
+    return np.unique((points @ ways.T).argmax(0))
 
 
 def _farthest_from(points: np.ndarray, known: int, count: int) -> np.ndarray:

@@ -24,6 +24,8 @@ from kin4d.motion.scene import Scene
 
 _RECOVERY = 0.1  # Sizes per second at which what is inside is let out.
 _DEEP = 0.01  # Of the size: deeper than that at the start is a mistake.
+_ROUNDS = 4  # Impulses follow from a linear picture; where the motion curves they are found again.
+_NEAR = 1e-4  # rad or m beyond a stop, or sizes from a goal, at which that is done.
 _MISSED = 0.01  # Of the size, by which a led place may miss its target.
 _NOWHERE, _NOTHING, _NO_JACOBIAN = np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3, 0))
 
@@ -89,29 +91,48 @@ class Contacts:
             again: Makes the step of one mover from its start with impulses.
         """
         self.counts[:] = 0
-        rows, found = self._rows, self._find(ended)
-        rows.clear()
-        if found:
-            self._touch_rows(found, begun, ended, h)
-        stops = self._stop_rows(begun, ended, h)
-        self._lead_rows(begun, ended, h)
-        if not rows.count:
-            return ended
-        stiffness = [0.25 * h * h * mover.loads.stiffness for mover in self.movers]
-        impulse, total = rows.solve(self._inverses(begun, stiffness), 3e-7 * self._size / h)
-        _remember(found, impulse, 0)
-        if not impulse.any():
-            return ended
-        moved = []
-        for mover, start, end, columns in zip(
-            self.movers, begun, ended, self._columns, strict=True
-        ):
-            if total[columns].any():
-                start = Phase(start.q, start.p + total[columns], start.y, start.jacobian)
-                end = again(mover, start)
-            moved.append(end)
+        rows, held, total = self._rows, {}, np.zeros(self._width)
+        inverses, moved = None, ended
+        for _ in range(_ROUNDS):
+            change = np.zeros(self._width) if inverses is None else inverses @ total
+            rows.clear()
+            found = self._find(moved)
+            if found:
+                self._touch_rows(found, begun, moved, change, h)
+            stops = self._stop_rows(begun, moved, change, h, held)
+            self._lead_rows(begun, moved, change, h)
+            if not rows.count:
+                return moved
+            if inverses is None:
+                inverses = self._inverses(begun, h)
+            impulse, total = rows.solve(inverses, 3e-7 * self._size / h)
+            _remember(found, impulse, 0)
+            if not impulse.any():
+                return ended
+            moved = [
+                again(mover, Phase(start.q, start.p + total[columns], start.y, start.jacobian))
+                if total[columns].any()
+                else end
+                for mover, start, end, columns in zip(
+                    self.movers, begun, ended, self._columns, strict=True
+                )
+            ]
+            if self._missed(moved) < _NEAR:
+                break
         self._check_leads(moved)
         return self._part(found, stops, impulse[:, 0] > 0, moved, h)
+
+    def _missed(self, phases: list[Phase]) -> float:
+        """How far coordinates are beyond stops and led places from goals, at worst; relative."""
+        worst = 0.0
+        for mover, phase in zip(self.movers, phases, strict=True):
+            if mover.loads.stops is not None:
+                lower, upper, _ = mover.loads.stops.T
+                worst = max(worst, float(np.maximum(lower - phase.q, phase.q - upper).max()))
+            for index, goal in mover.loads.goals:
+                gap = float(np.linalg.norm(goal - mover.places(phase)[index]))
+                worst = max(worst, gap / mover.size)
+        return worst
 
     def _find(self, phases: list[Phase]) -> list[tuple[Pair, Touches]]:
         out = []
@@ -140,12 +161,14 @@ class Contacts:
             [mover.rates(phase) for mover, phase in zip(self.movers, phases, strict=True)]
         )
 
-    def _inverses(self, phases: list[Phase], stiffness: list[np.ndarray] | None) -> np.ndarray:
-        """[K, K] inverse mass matrices of all movers, with what stiffness adds to them."""
+    def _inverses(self, phases: list[Phase], h: float) -> np.ndarray:
+        """[K, K] inverse mass matrices of all movers, with what stiffness adds in a step h."""
         out = np.zeros((self._width, self._width))
-        for i, (phase, columns) in enumerate(zip(phases, self._columns, strict=True)):
+        for mover, phase, columns in zip(self.movers, phases, self._columns, strict=True):
             gram = metric(phase.jacobian)
-            invert_spd(gram if stiffness is None else gram + stiffness[i], out[columns, columns])
+            if h:
+                gram = gram + 0.25 * h * h * mover.loads.stiffness
+            invert_spd(gram, out[columns, columns])
         return out
 
     def _jacobian(self, out, pair: Pair, touches: Touches, places, phases: list[Phase]):
@@ -165,7 +188,8 @@ class Contacts:
                 other = second.map.place_jacobians(q, touches.carrier)
         return write_jacobian(out, touches.normal, one, at_one, other, at_other)
 
-    def _touch_rows(self, found, begun: list[Phase], ended: list[Phase], h: float) -> None:
+    def _touch_rows(self, found, begun: list[Phase], ended, change: np.ndarray, h: float) -> None:
+        """Rows of points near something; `change` [K] of the rates is due to impulses so far."""
         rates = self._rates(begun)
         moved = np.concatenate([b.q - a.q for a, b in zip(begun, ended, strict=True)])
         for pair, touches in found:
@@ -181,12 +205,16 @@ class Contacts:
                 own = (columns.start, columns.stop)
                 way = places[touches.index] - self._places(first, begun)[touches.index]
             write_touches(
-                jacobian, velocity, target, bounce, frames, touches.gap, way, own, moved, rates, h,
+                jacobian, velocity, target, bounce, frames, touches.gap, way, own,
+                moved, change, rates, h,
                 _RECOVERY * first.size, pair.restitution,
             )  # fmt: skip
 
-    def _stop_rows(self, begun, ended, h: float) -> list[np.ndarray]:
-        """Rows of coordinates beyond their stops; also their Jacobians, one array per side."""
+    def _stop_rows(self, begun, ended, change, h: float, held: dict) -> list[np.ndarray]:
+        """Rows of coordinates beyond their stops, and of those `held` by them before.
+
+        Also their Jacobians, one array per side.
+        """
         added = []
         for number, mover in enumerate(self.movers):
             stops = mover.loads.stops
@@ -195,7 +223,8 @@ class Contacts:
             start, end = begun[number].q, ended[number].q
             for side, sign in ((0, 1.0), (1, -1.0)):
                 gap = sign * (end - stops[:, side])
-                hit = np.flatnonzero(gap < 0)
+                held[number, side] = (gap < 0) | held.get((number, side), False)
+                hit = np.flatnonzero(held[number, side])
                 if not len(hit):
                     continue
                 jacobian, velocity, target, _, bounce, _ = self._rows.add(len(hit), STOP)
@@ -204,18 +233,19 @@ class Contacts:
                 velocity[:, 0] = sign * (end - start)[hit] / h
                 before = gap[hit] - h * velocity[:, 0]
                 target[:, 0] = np.where(before > 0, -before / h, -0.2 * before / h)
+                velocity[:, 0] -= sign * change[self._columns[number].start + hit]
                 bounce[:] = stops[hit, 2] * np.maximum(-sign * mover.rates(begun[number])[hit], 0)
                 added.append(jacobian.copy())
         return added
 
-    def _lead_rows(self, begun, ended, h: float) -> None:
+    def _lead_rows(self, begun, ended, change, h: float) -> None:
         for number, mover in enumerate(self.movers):
             for index, goal in mover.loads.goals:
                 jacobian, velocity, target, _, _, _ = self._rows.add(1, LEAD)
                 jacobian[:, :, self._columns[number]] = mover.map.place_jacobians(
                     begun[number].q, np.array([index])
                 )
-                velocity[:] = 0.0
+                velocity[:] = -(jacobian @ change)
                 target[:] = (goal - mover.places(ended[number])[index]) / h
 
     def _check_leads(self, phases: list[Phase]) -> None:
@@ -262,7 +292,7 @@ class Contacts:
                 target[:, 0] = bounces[here]
         if not later.count:
             return moved
-        solved, total = later.solve(self._inverses(moved, None), 3e-7 * self._size / h)
+        solved, total = later.solve(self._inverses(moved, 0.0), 3e-7 * self._size / h)
         _remember(again, solved, 1)
         return [
             Phase(phase.q, phase.p + total[columns], phase.y, phase.jacobian)

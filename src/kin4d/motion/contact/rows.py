@@ -107,20 +107,22 @@ def write_jacobian(out, normals, first, at_first, second, at_second):
 
 @numba.njit(cache=True, error_model="numpy")
 def write_touches(
-    out, velocity, target, bounce, frames, gap, way, own, moved, rates, h, recovery, restitution
-):
+    out, velocity, target, bounce, frames, gap, way, own, moved, change, rates, h, recovery,
+    restitution,
+):  # fmt: skip
     """Velocities, targets and bounces of touches over a step.
 
     Args:
         out: [N, 3, K] their Jacobians.
-        velocity: [N, 3] m/s is written: the mean over the step.
+        velocity: [N, 3] m/s is written: the mean over the step, without impulses.
         target: [N, 3] m/s is written: what brings each to the surface at the end of the step.
         bounce: [N] m/s is written.
         frames: [N, 3, 3] contact frames.
         gap: [N] m at the end of the step.
         way: [N, 3] m the first side's points go.
         own: First and last column of the first side, whose `way` is exact.
-        moved: [K] change of the coordinates.
+        moved: [K] what the coordinates change by.
+        change: [K] the part of their mean rates that impulses found so far make.
         rates: [K] at the start of the step.
         h: Seconds.
         recovery: m/s at most, with which what is inside is let out.
@@ -138,14 +140,17 @@ def write_touches(
                 total += frames[c, a, r] * way[c, r]
             velocity[c, a] = total / h
             target[c, a] = 0.0
+        before = gap[c] - h * velocity[c, 0]
         for i in range(out.shape[2]):
             start += out[c, 0, i] * rates[i]
-        before = gap[c] - h * velocity[c, 0]
+            for a in range(3):
+                velocity[c, a] -= out[c, a, i] * change[i]
+        end = before + h * velocity[c, 0]
         if before > 0:
             target[c, 0] = -before / h
         else:
             target[c, 0] = min(-0.2 * before / h, recovery)
         # Normal speed at the moment of touching, between those at both ends of the step.
-        share = min(max(before / max(before - gap[c], 1e-30), 0.0), 1.0)
+        share = min(max(before / max(before - end, 1e-30), 0.0), 1.0)
         speed = start + share * 2.0 * (velocity[c, 0] - start)
         bounce[c] = -restitution * speed if speed < -slow else 0.0
