@@ -12,7 +12,7 @@ from untrained_neurok import TINY
 
 from kin4d.errors import InputError
 from kin4d.geometry.primitives import box
-from kin4d.neurok import LearnedBody
+from kin4d.neurok import PRESETS, LearnedBody
 from kin4d.neurok.train import planned, train_neurok
 from kin4d.training import Plan, load_tensors
 
@@ -50,6 +50,16 @@ def test_a_run_writes_weights_that_make_bodies(tmp_path: Path) -> None:
     assert any(name.startswith("familiarity.") for name in tensors)
     body = LearnedBody.from_mesh(box((1, 1, 1)), tmp_path, points=128)
     assert body.confidence is not None
+
+
+def test_a_run_can_begin_from_weights(tmp_path: Path, weights: Path) -> None:
+    plan = Plan(steps=1, rate=1e-9, average=0.0, log_every=1)
+    model = train_neurok(feed, tmp_path, config=TINY, plan=plan, start=weights)
+    before, _ = load_tensors(weights)
+    after = model.state_dict()
+    assert max(float((after[name] - before[name]).abs().max()) for name in after) < 1e-6
+    with pytest.raises(InputError, match="another config"):
+        train_neurok(feed, tmp_path / "b", config=PRESETS["tiny"], plan=plan, start=weights)
 
 
 def test_presets_are_named() -> None:

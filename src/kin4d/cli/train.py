@@ -54,6 +54,8 @@ class Objects:
     """Processes that make data ahead."""
     threads: int = 1
     """Of the processor, for the networks: two beside another busy program are slower than one."""
+    start: str | None = None
+    """Weights to begin from, with a new schedule; by default chance."""
     save_every: float = 180.0
     """Seconds between checkpoints."""
     json: bool = False
@@ -111,7 +113,9 @@ class Objects:
             model = train_cage(feed, self.out, plan=plan, dev=dev, data=data)
         else:
             config = replace(PRESETS[self.preset], decoder=self.decoder, motion=self.motion)
-            model = train_neurok(feed, self.out, config=config, plan=plan, dev=dev, data=data)
+            model = train_neurok(
+                feed, self.out, config=config, plan=plan, dev=dev, start=self.start, data=data
+            )
         size = sum(parameter.numel() for parameter in model.parameters())
         file = self.out / "weights.safetensors"
         say(

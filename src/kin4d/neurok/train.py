@@ -18,7 +18,7 @@ from kin4d.neurok.encoders import Surface
 from kin4d.neurok.familiarity import Familiarity
 from kin4d.neurok.loss import Batch, LossWeights, judge, training_loss
 from kin4d.neurok.model import Neurok
-from kin4d.neurok.pretrained import FILE, VERSION, save_pretrained
+from kin4d.neurok.pretrained import FILE, VERSION, from_pretrained, save_pretrained
 from kin4d.training import Plan, load_tensors, train
 
 _FAMILIAR = 32  # batches that tell what training shapes look like
@@ -64,6 +64,7 @@ def train_neurok(
     plan: Plan | None = None,
     weights: LossWeights | None = None,
     dev: Iterable[PairArrays] = (),
+    start: str | Path | None = None,
     data: dict | None = None,
 ) -> Neurok:
     """Train a model, going on from the checkpoint in `out` if there is one.
@@ -76,6 +77,7 @@ def train_neurok(
         plan: Instead of the preset's.
         weights: Of the loss.
         dev: Held-out pairs that checkpoints are judged by.
+        start: Weights to begin from, with a new schedule, instead of chance.
         data: What `feed` was made of, kept with the weights.
     """
     if preset not in PRESETS:
@@ -83,7 +85,7 @@ def train_neurok(
     config, plan = config or PRESETS[preset], plan or PLANS[preset]
     weights = weights or LossWeights()
     torch.manual_seed(plan.seed)
-    model = Neurok(config)
+    model = Neurok(config) if start is None else _begin_from(start, config)
     held_out = [batch_of(pairs) for pairs in dev]
     averaged = train(
         model,
@@ -97,6 +99,7 @@ def train_neurok(
             "config": config.to_dict(),
             "loss": asdict(weights),
             "data": data or {},
+            **({} if start is None else {"start": Path(start).stem}),
         },
         validate=partial(judge, batches=held_out) if held_out else None,
     )
@@ -106,6 +109,15 @@ def train_neurok(
     seen = [batch_of(pairs).surface for pairs in islice(feed(0, 0), _FAMILIAR)]
     save_pretrained(file, model, Familiarity.of(model, seen), load_tensors(file)[1])
     return model
+
+
+def _begin_from(start: str | Path, config: NeurokConfig) -> Neurok:
+    model, _ = from_pretrained(start)
+    if model.config != config:
+        raise InputError(
+            f"{start} has another config", value=model.config.to_dict(), allowed=str(config)
+        )
+    return model.requires_grad_(True).train()
 
 
 def planned(preset: str, **changes: float | int | str | None) -> Plan:
