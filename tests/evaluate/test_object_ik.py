@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from kin4d.cli.bench import bench
 from kin4d.data.splits import UNSEEN_CATEGORIES
 from kin4d.errors import InputError
 from kin4d.evaluate.ik import report_of
@@ -194,3 +195,8 @@ def test_chest_is_closed_and_of_the_size_asked_for() -> None:
         a, b, c = mesh.vertices[mesh.faces].transpose(1, 0, 2)
         volume = np.einsum("fi,fi->f", np.cross(a, b), c).sum() / 6
         assert volume == pytest.approx(0.6 * 0.48)
+
+
+def test_options_of_other_benchmarks_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'start' takes no --objects"):
+        bench("start", objects=tmp_path)

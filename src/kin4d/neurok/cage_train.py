@@ -24,8 +24,11 @@ _CARRIED = 256  # points of the source that are carried and compared
 class PairArrays(Protocol):
     """What a training sample must have; see `kin4d.data.pairs.Pairs`."""
 
-    points0: np.ndarray
-    points1: np.ndarray
+    @property
+    def points0(self) -> np.ndarray: ...
+
+    @property
+    def points1(self) -> np.ndarray: ...
 
 
 Batch = tuple[Tensor, Tensor]
