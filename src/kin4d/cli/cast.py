@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kin4d.geometry.mesh import Mesh
     from kin4d.motion.materials import Material
 
-Kind = Literal["auto", "rigid", "solid", "sheet"]
+Kind = Literal["auto", "learned", "rigid", "solid", "sheet"]
 SIDES = {
     "left": (0, -1),
     "right": (0, 1),
@@ -98,15 +98,20 @@ def _of_mesh(path: str, making: Making) -> Body:
 
     material = making.material or Material()
     mesh = _placed(Mesh.load(path), making)
-    if making.kind in ("auto", "rigid"):
-        if making.hold:
-            raise InputError(
-                "what is rigid and held does not move", hint="add --kind sheet or --kind solid"
-            )
+    kind = making.kind
+    if kind == "auto":
+        kind = "learned" if _weights_are_there() else "rigid"
+    if making.hold and kind not in ("solid", "sheet"):
+        raise InputError(f"what is {kind} cannot be held", hint="add --kind sheet or --kind solid")
+    if kind == "learned":
+        from kin4d.neurok.body import LearnedBody
+
+        return LearnedBody.from_mesh(mesh, mass=material.mass_of(mesh))
+    if kind == "rigid":
         inertial = Inertial.of_mesh(mesh, density=material.density, thickness=material.thickness)
         return Floating(RigidBody(mesh, inertial=inertial))
     held = np.flatnonzero(np.any([on_side(mesh.vertices, side) for side in making.hold], axis=0))
-    if making.kind == "solid":
+    if kind == "solid":
         soft = ModalBody.solid(mesh, young=material.young, density=material.density, held=held)
     else:
         soft = ModalBody.sheet(
@@ -117,6 +122,16 @@ def _of_mesh(path: str, making: Making) -> Body:
             held=held,
         )
     return soft if len(held) else Floating(soft)
+
+
+def _weights_are_there() -> bool:
+    from kin4d.neurok.pretrained import weights_file
+
+    try:
+        weights_file("small")
+    except InputError:
+        return False
+    return True
 
 
 def _placed(mesh: Mesh, making: Making) -> Mesh:

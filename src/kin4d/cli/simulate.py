@@ -56,7 +56,8 @@ def simulate(
         wind: Velocity of the air, m/s.
         material: rubber, foam, cloth, paper, wood, steel or jelly: friction, bounce and damping,
             and of mesh files weight and stiffness too.
-        kind: What a mesh file is: rigid, a soft solid, or a thin sheet. Auto is rigid.
+        kind: What a mesh file is: learned, rigid, a soft solid, or a thin sheet. Auto is learned
+            where weights are installed, else rigid.
         hold: A side of a soft solid or a sheet that is held fast. May be repeated.
         floating: Set a body with joints free, which otherwise stands fast.
         start: "coordinate=value" (rad or m) where a joint is at the start. May be repeated.
@@ -82,7 +83,7 @@ def simulate(
         what,
         Making(kind=kind, material=substance, up=up, size=size, hold=hold, seed=seed),
     )
-    if floating and not isinstance(body, Floating):
+    if (floating or drop > 0) and not isinstance(body, Floating):
         body = Floating(body)
     check_memory(int(max(seconds * fps, 0)) + 1, vertices=len(body.rest.vertices))
     acting = [read_push(text, body) for text in push]

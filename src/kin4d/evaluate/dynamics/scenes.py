@@ -125,7 +125,7 @@ class Show:
 SCENES = {
     "drawer": Show(drawer, 2.0),
     "lid": Show(lid, 2.0),
-    "curtain": Show(curtain, 4.0, dt=1 / 120),
+    "curtain": Show(curtain, 3.0, dt=1 / 120),
     "dropped": Show(dropped, 3.0),
     "jelly": Show(jelly, 2.0, dt=1 / 120),
     "collision": Show(collision, 2.5),
