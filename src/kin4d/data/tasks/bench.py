@@ -17,7 +17,9 @@ from kin4d.geometry.mesh import Mesh
 TIMESTEP = 0.0025
 # Contact bits: who meets whom. Fixed things do not meet each other.
 _ROBOT, _LOOSE = 1, 2
-_PADS, _SMOOTH = (1.6, 0.02, 0.001), (0.2, 0.005, 0.0001)
+# Sliding, torsional and rolling friction. Pads grip whatever they touch; what a finger pushes may
+# be smooth; on the table everything slides alike, rather than tips.
+_PADS, _PLAIN, _SMOOTH = (1.6, 0.02, 0.001), (0.5, 0.01, 0.0005), (0.2, 0.005, 0.0001)
 _GRIP_FORCE = 25.0
 
 
@@ -54,7 +56,7 @@ class Bench:
         option.cone = self.mujoco.mjtCone.mjCONE_ELLIPTIC
         self.spec.worldbody.add_geom(
             type=self.mujoco.mjtGeom.mjGEOM_PLANE, size=[2, 2, 0.1], contype=0,
-            conaffinity=_ROBOT | _LOOSE, friction=(0.9, 0.01, 0.0005),
+            conaffinity=_ROBOT | _LOOSE, friction=_PLAIN, priority=3,
         )  # fmt: skip
         _add_arm(self.mujoco, self.spec, arm)
 
@@ -123,7 +125,7 @@ class Bench:
             contype=contype,
             conaffinity=_ROBOT | _LOOSE,
             condim=4 if contype else 3,
-            friction=_SMOOTH if geom.slippery else (0.9, 0.01, 0.0005),
+            friction=_SMOOTH if geom.slippery else _PLAIN,
             priority=2 if geom.slippery else 0,
         )
         if mass is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from kin4d.data.articulated.outlines import rounded_rectangle
@@ -194,16 +196,16 @@ def knock_over(bench: Bench, path: Path) -> Script:
     """Tip a bottle or a tower over."""
     rng = bench.rng
     prop = bottle(rng) if rng.random() < 0.6 else _tower(rng)
-    places = spots(rng, 2, gap=0.16, x=0.07, y=0.14)
-    at = places[0]
+    # Smooth, so that the finger slides up its side: a pad that sticks would hold it upright.
+    prop = replace(prop, geoms=tuple(replace(geom, slippery=True) for geom in prop.geoms))
+    (at,) = spots(rng, 1, x=0.07, y=0.14)
     bench.add_prop("object", prop, at, yaw=rng.uniform(-np.pi, np.pi))
-    others = clutter(bench, places[1:], besides=[prop.color], most=1)
     heading = rng.uniform(-2.2, 2.2)
     along = np.array([np.cos(heading), np.sin(heading)])
     # Side on: the outside of one finger pushes. A neck would catch between the tips of two.
     hand = heading % np.pi - np.pi / 2
-    height = 2 * prop.half * rng.uniform(0.62, 0.8)
-    behind, end = at - along * (0.5 * prop.grip + 0.05), at + along * rng.uniform(0.05, 0.08)
+    height = 2 * prop.half * rng.uniform(0.78, 0.9)
+    behind, end = at - along * (0.5 * prop.grip + 0.05), at + along * rng.uniform(0.07, 0.1)
     path.grip(0.0, seconds=0.1)
     path.go(looking(np.array([*behind, 2 * prop.half + 0.05]), yaw=hand), speed=0.4)
     path.go(looking(np.array([*behind, height]), yaw=hand), speed=0.3)
@@ -213,7 +215,7 @@ def knock_over(bench: Bench, path: Path) -> Script:
         instruction=f"knock over {prop.phrase}",
         path=path,
         success=lambda s: bool(abs(s.pose("object")[2, 2]) < 0.5),
-        objects=(prop.kind, *others),
+        objects=(prop.kind,),
         focus=looked_at(at, height=0.07),
         span=0.46,
     )
@@ -221,8 +223,6 @@ def knock_over(bench: Bench, path: Path) -> Script:
 
 def _tower(rng: np.random.Generator):
     """A tall, narrow box."""
-    from dataclasses import replace
-
     made = block(rng, cube=True, size=rng.uniform(0.042, 0.05))
     tall, x = rng.uniform(0.12, 0.15), made.grip / 2
     scale = np.diag([1, 1, tall / made.grip, 1])
