@@ -97,7 +97,7 @@ class Mover:
         own = float(body.mass.sum())
         scale = 1.0 if actor.mass is None else actor.mass / own
         self.map = compile_map(body, join(places), mass_scale=scale)
-        self.limits = body.limits.numpy()
+        self.limits, self.rest = body.limits.numpy(), body.q0.numpy()
         self.size = mesh.diameter
         self._weight: tuple[np.ndarray | None, np.ndarray, float]
         self._weight = (None, np.zeros(self.map.size), 0.0)
@@ -154,6 +154,7 @@ class Mover:
             qd=qd,
             y=phase.y,
             jacobian=phase.jacobian,
+            rest=self.rest,
             limits=self.limits,
             material=self.material,
             map=self.map,

@@ -84,7 +84,7 @@ def _clusters(mesh: Mesh, centers: np.ndarray) -> _Clusters:
     normals = 0.5 * face_normals(mesh.vertices, mesh.faces)
     reach = np.linalg.norm(corners - centers[:, None], axis=-1).max(1)
     chosen = np.random.default_rng(0).permutation(len(centers))[:_GROUPS]
-    _, group = KDTree(centers[chosen]).query(centers)
+    group = np.asarray(KDTree(centers[chosen]).query(centers)[1])
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(len(chosen) + 1))
     middle = np.zeros((len(chosen), 3))

@@ -98,7 +98,7 @@ class Shape:
         rest = self.map.places(np.concatenate([np.zeros(6), q]) if self.map.floating else q)
         rest = np.ascontiguousarray(rest[: self.count])
         wanted = min(_NEIGHBOURS + 1, len(rest))
-        _, neighbours = KDTree(rest).query(rest, k=wanted)
+        neighbours = np.asarray(KDTree(rest).query(rest, k=wanted)[1])
         spacing = self.size / _CELLS
         field = distance_field(self._body.rest, spacing=spacing, shell=0.25 * spacing)
         return rest, np.ascontiguousarray(neighbours[:, 1:]), field

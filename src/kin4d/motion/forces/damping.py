@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.motion.forces.force import Load, State
+from kin4d.motion.forces.force import Load, State, square
 
 
 class Damping:
@@ -18,7 +18,7 @@ class Damping:
             Rayleigh's stiffness term is `viscosity = beta * K`.
     """
 
-    def __init__(self, rate: float | None = None, *, viscosity=0.0) -> None:
+    def __init__(self, rate: float | None = None, *, viscosity: float | np.ndarray = 0.0) -> None:
         self.rate, self.viscosity = rate, np.array(viscosity, np.float64)
         if rate is not None and not (np.isfinite(rate) and rate >= 0):
             raise InputError("damping rate", value=rate, allowed="1/s, >= 0")
@@ -29,8 +29,6 @@ class Damping:
         """The damping matrix."""
         rate = state.material.damping if self.rate is None else self.rate
         matrix = rate * state.metric
-        if self.viscosity.ndim == 2:
-            matrix = matrix + self.viscosity
-        elif self.viscosity.any():
-            matrix = matrix + np.diag(np.broadcast_to(self.viscosity, len(matrix)))
+        if self.viscosity.any():
+            matrix = matrix + square(self.viscosity, len(matrix), "viscosity")
         return Load(damping=matrix)

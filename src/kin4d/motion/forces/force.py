@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from kin4d.errors import InputError
 from kin4d.motion.flow import metric
 from kin4d.motion.maps.point_map import PointMap
 from kin4d.motion.materials import Material
@@ -38,6 +39,7 @@ class State:
         ahead: (start, end) seconds of the step to come.
         q: [k] coordinates.
         qd: [k] their rates, 1/s.
+        rest: [k] the body's coordinates at rest.
         limits: [k, 2] the body's limits.
         material: What it is made of.
         map: The compiled body.
@@ -53,6 +55,7 @@ class State:
         qd: np.ndarray,
         y: np.ndarray,
         jacobian: np.ndarray,
+        rest: np.ndarray,
         limits: np.ndarray,
         material: Material,
         map: PointMap,
@@ -61,7 +64,7 @@ class State:
     ) -> None:
         self.time, self.span, self.ahead = time, span, ahead
         self.q, self.qd = q, qd
-        self.limits, self.material, self.map = limits, material, map
+        self.rest, self.limits, self.material, self.map = rest, limits, material, map
         self._y, self._jacobian, self._sites, self._panels = y, jacobian, sites, panels
 
     @property
@@ -164,8 +167,6 @@ class Force(Protocol):
 
 def place(at) -> Place:
     """Three finite metres as a tuple, to be used as an `at`."""
-    from kin4d.errors import InputError
-
     values = np.asarray(at, np.float64)
     if values.shape != (3,) or not np.isfinite(values).all():
         raise InputError("a place on the surface is three finite metres", value=at)
@@ -174,10 +175,19 @@ def place(at) -> Place:
 
 def vector(value, what: str) -> np.ndarray:
     """Three finite numbers as a read-only array."""
-    from kin4d.errors import InputError
-
     values = np.array(value, np.float64)
     if values.shape != (3,) or not np.isfinite(values).all():
         raise InputError(f"{what} must be three finite numbers", value=value)
     values.flags.writeable = False
     return values
+
+
+def square(value: np.ndarray, k: int, what: str) -> np.ndarray:
+    """A number, [k] or [k, k] as a matrix [k, k]."""
+    if value.shape not in ((), (1,), (k,), (k, k)):
+        raise InputError(
+            f"{what} does not fit the body",
+            value=value.shape,
+            allowed=f"a number, [{k}] or [{k}, {k}]",
+        )
+    return value if value.ndim == 2 else np.diag(np.broadcast_to(value, k))

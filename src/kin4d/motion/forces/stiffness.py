@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.motion.forces.force import Load, State
+from kin4d.motion.forces.force import Load, State, square
 from kin4d.motion.maps.point_map import PointMap
 
 
@@ -16,7 +16,7 @@ class Stiffness:
 
     Args:
         matrix: K as one number, [k] or [k, k]: joules per unit of coordinate squared.
-        rest: [k] where the spring is at ease; where the actor starts if not given.
+        rest: [k] where the spring is at ease; the body's own rest if not given.
     """
 
     def __init__(self, matrix, *, rest=None) -> None:
@@ -36,16 +36,13 @@ class Stiffness:
         """pull - K q, and the energy stored."""
         known = self._known.get(state.map)
         if known is None:
-            k = len(state.q)
-            matrix = (
-                np.diag(np.broadcast_to(self.matrix, k)) if self.matrix.ndim < 2 else self.matrix
-            )
-            rest = state.q.copy() if self.rest is None else self.rest
-            if matrix.shape != (k, k) or rest.shape != (k,):
+            matrix = square(self.matrix, len(state.q), "stiffness")
+            rest = state.rest if self.rest is None else self.rest
+            if rest.shape != state.q.shape:
                 raise InputError(
-                    "stiffness does not fit the body",
-                    value=(self.matrix.shape, rest.shape),
-                    allowed=f"[{k}] or [{k}, {k}], and rest [{k}]",
+                    "rest of a stiffness does not fit the body",
+                    value=rest.shape,
+                    allowed=f"[{len(state.q)}]",
                 )
             known = self._known[state.map] = (matrix, rest, matrix @ rest)
         matrix, rest, pull = known

@@ -44,13 +44,13 @@ class ModalMap(PointMap):
         ties, first = body.ties, 6 if floating else 0
         self.mass, self.floating = body.mass.numpy() * mass_scale, floating
         self.width, self.size = first + len(body.q0), 3 * len(self.mass)
-        arrays = [np.ascontiguousarray(part) for part in ties]
-        self.data = ModalData(first, *arrays, np.sqrt(self.mass))
+        arrays = {name: np.ascontiguousarray(part) for name, part in ties._asdict().items()}
+        self.data = ModalData(first=first, root_mass=np.sqrt(self.mass), **arrays)
         # A place is carried by the carriers of its triangle's corners, each with share and arm.
         shares = places.barycentric[:, :, None] * body.skin.weights[places.corners]
         carriers = body.skin.joints[places.corners]
         arms = body.rest.vertices[places.corners][:, :, None] - ties.rest[carriers]
-        flat = (len(places), -1)
+        flat = (len(places), 3 * carriers.shape[2])
         self._spots = (
             carriers.reshape(flat),
             shares.reshape(flat),
@@ -82,8 +82,8 @@ class ModalMap(PointMap):
 
     def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
         """d places / dq [N, 3, k]."""
-        some = tuple(part[index] for part in self._spots)
-        return modal_places(self.data, q, self._shared(q), *some, True)[1]
+        carriers, shares, arms = (part[index] for part in self._spots)
+        return modal_places(self.data, q, self._shared(q), carriers, shares, arms, True)[1]
 
     def _shared(self, q: np.ndarray):
         """The nodes at q: forces and contacts ask again and again about one instant."""

@@ -1,0 +1,96 @@
+"""Forces one by one, and one of one's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bending_bar import BendingBar
+
+from kin4d import Actor, Floating, RigidBody, Scene, simulate
+from kin4d.bodies.analytic import hinge, pendulum
+from kin4d.errors import InputError
+from kin4d.geometry.primitives import box
+from kin4d.motion.forces import (
+    Actuator,
+    Damping,
+    Handle,
+    Limits,
+    Load,
+    Push,
+    Stiffness,
+    Torque,
+    Wind,
+)
+
+
+class Attraction:
+    """A force made in a test: every mass point is pulled to the origin."""
+
+    def load(self, state) -> Load:
+        pull = -3.0 * state.mass[:, None] * state.points
+        return Load(points=pull, energy=1.5 * float(state.mass @ (state.points**2).sum(1)))
+
+
+def test_a_force_of_ones_own_swings_a_body() -> None:
+    body = Floating(RigidBody(box((0.2, 0.1, 0.1))))
+    actor = Actor(body, q=[1, 0, 0, 0, 0, 0], forces=[Attraction()])
+    run = simulate(Scene([actor], gravity=False), seconds=2)
+    expected = np.cos(np.sqrt(3.0) * run.clips[0].times)
+    assert run.clips[0].q is not None
+    np.testing.assert_allclose(run.clips[0].q[:, 0], expected, atol=1e-4)
+    assert np.ptp(run.energy) < 1e-4 * run.energy[0]
+
+
+def test_an_object_without_load_is_no_force() -> None:
+    with pytest.raises(InputError, match="no method load"):
+        Actor(pendulum(), forces=[object()])  # pyright: ignore[reportArgumentType]
+
+
+def test_a_spring_handle_pulls_a_place() -> None:
+    body = Floating(RigidBody(box((0.2, 0.2, 0.2)), density=125.0))  # one kilogram
+    handle = Handle((0, 0, 0.1), (0.0, 0.0, 0.3), stiffness=40.0)
+    run = simulate(Scene([Actor(body, forces=[handle])], gravity=False), seconds=1.5)
+    expected = 0.2 * (1 - np.cos(np.sqrt(40.0) * run.clips[0].times))
+    assert run.clips[0].q is not None
+    np.testing.assert_allclose(run.clips[0].q[:, 2], expected, atol=1e-3)
+
+
+def test_a_body_that_is_asked_directly_moves_as_its_fit() -> None:
+    body = BendingBar(subdivisions=1)
+    force = Stiffness([20, 20, 5, 400], rest=np.zeros(4))
+    actor = Actor(body, q=[0.4, 0.1, 0, 0], forces=[force, Limits(rate=20)], contacts=0)
+    fitted = simulate(actor, seconds=0.1)
+    from kin4d.motion.maps import low_rank
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(low_rank, "ACCEPTED", 0.0)
+        direct = simulate(actor, seconds=0.1)
+    assert direct.map_errors == (0.0,)
+    np.testing.assert_allclose(fitted.clips[0].q, direct.clips[0].q, atol=5e-3)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Push((0, 0, 0)),
+        lambda: Push((0, 0, 0), (1, 0, 0), duration=0.0),
+        lambda: Push((0, 0), (1, 0, 0)),
+        lambda: Push((0, 0, 0), (1, np.nan, 0)),
+        lambda: Damping(-1.0),
+        lambda: Stiffness(-1.0),
+        lambda: Limits(restitution=2.0),
+        lambda: Wind((1, 0, 0), density=-1.0),
+        lambda: Handle((0, 0, 0), (0, 0, 0), stiffness=-1.0),
+        lambda: Actuator(0, 1.0, gain=-1.0),
+        lambda: Torque(0, np.inf),
+    ],
+)
+def test_impossible_forces_are_refused(make) -> None:
+    with pytest.raises(InputError):
+        make()
+
+
+@pytest.mark.parametrize("force", [Torque(3, 1.0), Actuator(3, 1.0), Stiffness([1.0, 1.0])])
+def test_forces_that_do_not_fit_are_refused(force) -> None:
+    with pytest.raises(InputError, match=r"does not exist|does not fit"):
+        simulate(Actor(hinge(), forces=[force]), seconds=0.1)
