@@ -72,7 +72,7 @@ def run(
     results = run_all(every, methods, poses=poses, seed=seed, workers=workers)
     if apart:
         test = [recipe for recipe in every if recipe.group == "test"]
-        results += run_all(test, apart, poses=poses, seed=seed, workers=workers)
+        results += run_all(test, apart, poses=1, seed=seed, workers=workers)
     report = report_of(results, entries)
     main = main_model(entries)
     if main is not None:
@@ -86,10 +86,9 @@ def run(
 
         test = [recipe for recipe in every if recipe.group == "test"]
         draw(pictures, test, str(main.file), seed=seed, count=2 if quick else 12)
-    report.notes += [
-        f"{group}: {len([r for r in every if r.group == group])} objects, {poses} poses each."
-        for group in dict.fromkeys(recipe.group for recipe in every)
-    ]
+    for group in dict.fromkeys(recipe.group for recipe in every):
+        count = len([recipe for recipe in every if recipe.group == group])
+        report.notes.append(f"{group}: {count} objects, {poses} poses each; for ablations, one.")
     return report
 
 

@@ -33,6 +33,12 @@ class Summary:
         stretch = table[:, names.index("stretch")]
         self.stretch = float(np.nanmedian(stretch)) if np.isfinite(stretch).any() else float("nan")
 
+    def by_goal(self, what: str) -> dict[tuple[str, str, int], float]:
+        """One score by category, instance and number of the goal."""
+        return {
+            (one.category, one.instance, one.pose): getattr(one.score, what) for one in self.results
+        }
+
 
 class Group:
     """All results of one set of objects."""
@@ -47,11 +53,21 @@ class Group:
         self.rest, self.floor = self.summaries[rest], self.summaries[floor]
 
     def ratio(self, method: str, other: str, what: str = "cd_l1") -> float:
-        """A method's distance to that of another, both above the floor."""
-        base = getattr(self.floor.mean, what)
-        own = getattr(self.summaries[method].mean, what) - base
-        reference = getattr(self.summaries[other].mean, what) - base
-        return own / reference if reference else float("nan")
+        """A method's distance to that of another, both above the floor.
+
+        Over the goals that both were asked: ablations are asked fewer.
+        """
+        own, reference, floor = (
+            one.by_goal(what) for one in (self.summaries[method], self.summaries[other], self.floor)
+        )
+        shared = [
+            goal
+            for goal in own
+            if goal in reference and np.isfinite(own[goal] + reference[goal] + floor[goal])
+        ]
+        gap = sum(own[goal] - floor[goal] for goal in shared)
+        room = sum(reference[goal] - floor[goal] for goal in shared)
+        return gap / room if room else float("nan")
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for every method: of the whole shape."""
