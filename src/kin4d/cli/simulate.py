@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -86,14 +87,15 @@ def simulate(
     if (floating or drop > 0) and not isinstance(body, Floating):
         body = Floating(body)
     check_memory(int(max(seconds * fps, 0)) + 1, vertices=len(body.rest.vertices))
-    acting = [read_push(text, body) for text in push]
+    acting: list[forces.Force] = [read_push(text, body) for text in push]
     stiffness = stiffness_of(body)
     if stiffness is not None:
         acting.append(forces.Stiffness(stiffness.numpy()))
     if wind is not None:
         acting.append(forces.Wind(wind))
-    given = {} if substance is None else {"material": substance}
-    actor = Actor(body, forces=acting, q=_start(body, start), **given)
+    actor = Actor(body, forces=acting, q=_start(body, start))
+    if substance is not None:
+        actor = replace(actor, material=substance)
     floor = float(body.rest.bounds[0, 2]) - drop if ground else None
     scene = Scene([actor], gravity=gravity, ground=floor)
     if not (acting or gravity):
