@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -69,16 +70,16 @@ class Path:
         """Move to a pose at `speed` (m/s), starting and stopping gently."""
         here = self.end
         turn = here[:3, :3].T @ pose[:3, :3]
-        angle = np.arccos(np.clip((np.trace(turn) - 1) / 2, -1, 1))
-        way = np.linalg.norm(pose[:3, 3] - here[:3, 3])
+        angle = float(np.arccos(np.clip((np.trace(turn) - 1) / 2, -1, 1)))
+        way = float(np.linalg.norm(pose[:3, 3] - here[:3, 3]))
         seconds = max(1.3 * way / speed, angle / _TURN, 0.15)
         self.legs.append(Leg(pose, self.opening, seconds))
         return self
 
-    def shift(self, x: float, y: float, z: float, *, speed: float = 0.35) -> Path:
-        """Move by so many metres without turning."""
+    def shift(self, by: Sequence[float] | np.ndarray, *, speed: float = 0.35) -> Path:
+        """Move by [3] m without turning."""
         pose = self.end.copy()
-        pose[:3, 3] += (x, y, z)
+        pose[:3, 3] += by
         return self.go(pose, speed=speed)
 
     def grip(self, opening: float, *, seconds: float = 0.4) -> Path:
@@ -94,7 +95,7 @@ class Path:
     def follow(self, poses: list[np.ndarray], *, speed: float = 0.25) -> Path:
         """Go through poses without stopping at each."""
         for pose in poses:
-            way = np.linalg.norm(pose[:3, 3] - self.end[:3, 3])
+            way = float(np.linalg.norm(pose[:3, 3] - self.end[:3, 3]))
             self.legs.append(Leg(pose, self.opening, max(way / speed, 1e-3), even=True))
         return self.wait(0.1)
 

@@ -14,6 +14,7 @@ from kin4d.data.tasks.path import Path, looking
 from kin4d.data.tasks.room import Room
 from kin4d.data.tasks.servo import servo_targets
 from kin4d.errors import InputError
+from kin4d.extras import require
 
 _ATTEMPTS, _REACHED = 60, 2e-3
 
@@ -114,8 +115,7 @@ class Scene:
 
     def reset(self) -> Any:
         """A fresh MuJoCo state: the arm at its start, all things where the task put them."""
-        import mujoco
-
+        mujoco: Any = require("mujoco", extra="sim", purpose="doing tasks in simulation")
         data = mujoco.MjData(self.model)
         body = self.arm.body
         values = body.joint_values(_tensor(self.start)).numpy()

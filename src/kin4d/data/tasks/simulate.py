@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from kin4d.data.tasks.bench import TIMESTEP
 from kin4d.data.tasks.path import RATE
 from kin4d.data.tasks.scene import Scene
 from kin4d.data.tasks.servo import servo_targets
+from kin4d.extras import require
 from kin4d.motion.actions import Actions
 
 SUBSTEPS = 4
@@ -43,8 +45,7 @@ def simulate(scene: Scene, actions: Actions, *, frames: int = 49) -> Rollout:
         actions: Pose deltas at `RATE`.
         frames: How many moments.
     """
-    import mujoco
-
+    mujoco: Any = require("mujoco", extra="sim", purpose="doing tasks in simulation")
     model, data = scene.model, scene.reset()
     targets, _ = servo_targets(scene.arm, scene.start, actions)
     controls = scene.controls(np.concatenate([scene.start[None], targets]))

@@ -77,7 +77,7 @@ def push(bench: Bench, path: Path) -> Script:
     )
     path.go(looking(np.array([*behind, height]), yaw=hand), speed=0.3)
     path.go(looking(np.array([*end, height]), yaw=hand), speed=0.16).wait(0.1)
-    path.shift(*(-0.03 * along), 0.05, speed=0.3)
+    path.shift((*(-0.03 * along), 0.05), speed=0.3)
 
     def done(state: State) -> bool:
         return float(np.linalg.norm(state.position("object")[:2] - goal)) < 0.04
@@ -142,7 +142,7 @@ def pick_and_place(bench: Bench, path: Path) -> Script:
     path.go(looking(np.array([*goal, height + lifted]), yaw=hand), speed=0.4)
     path.go(looking(np.array([*goal, height + 0.012]), yaw=hand), speed=0.25)
     path.grip(1.0, seconds=0.3)
-    path.shift(0, 0, 0.1, speed=0.4)
+    path.shift((0, 0, 0.1), speed=0.4)
 
     def done(state: State) -> bool:
         where = state.position("object")
@@ -175,7 +175,7 @@ def stack(bench: Bench, path: Path) -> Script:
     path.go(looking(np.array([*goal, height + top + 0.05]), yaw=hand), speed=0.35)
     path.go(looking(np.array([*goal, height + top + 0.002]), yaw=hand), speed=0.2)
     path.grip(1.0, seconds=0.3)
-    path.shift(0, 0, 0.09, speed=0.4)
+    path.shift((0, 0, 0.09), speed=0.4)
 
     def done(state: State) -> bool:
         above = state.position("object") - state.position("base")
@@ -210,7 +210,7 @@ def knock_over(bench: Bench, path: Path) -> Script:
     path.go(looking(np.array([*behind, 2 * prop.half + 0.05]), yaw=hand), speed=0.4)
     path.go(looking(np.array([*behind, height]), yaw=hand), speed=0.3)
     path.go(looking(np.array([*end, height]), yaw=hand), speed=0.28)
-    path.shift(*(-0.06 * along), 0.0, speed=0.5).wait(0.45)
+    path.shift((*(-0.06 * along), 0.0), speed=0.5).wait(0.45)
     return Script(
         instruction=f"knock over {prop.phrase}",
         path=path,

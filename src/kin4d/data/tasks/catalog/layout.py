@@ -48,7 +48,7 @@ def pick(path: Path, arm: Arm, prop: Prop, at: np.ndarray, yaw: float, *, lift: 
     path.go(above, speed=0.45)
     path.go(looking(np.array([*at[:2], height]), yaw=yaw), speed=0.28)
     path.grip(0.0, seconds=0.35)
-    path.shift(0, 0, lift, speed=0.28)
+    path.shift((0, 0, lift), speed=0.28)
     return height
 
 

@@ -53,7 +53,7 @@ def open_drawer(bench: Bench, path: Path) -> Script:
     _take(path, handle, placed.yaw, tilt)
     path.go(looking(placed.point(fixture.handle, pull), yaw=placed.yaw, tilt=tilt), speed=0.18)
     path.grip(0.7, seconds=0.25)
-    path.shift(*(-0.05 * _approach(placed.yaw, tilt)), speed=0.3)
+    path.shift(-0.05 * _approach(placed.yaw, tilt), speed=0.3)
     return Script(
         instruction="open the drawer",
         path=path,
@@ -83,7 +83,7 @@ def close_drawer(bench: Bench, path: Path) -> Script:
     )
     path.go(looking(first, yaw=placed.yaw, tilt=tilt), speed=0.25)
     path.go(looking(placed.point(front, -0.006) + back, yaw=placed.yaw, tilt=tilt), speed=0.18)
-    path.wait(0.1).shift(*(-0.06 * _approach(placed.yaw, tilt)), speed=0.3)
+    path.wait(0.1).shift(-0.06 * _approach(placed.yaw, tilt), speed=0.3)
     return Script(
         instruction="close the drawer",
         path=path,
@@ -110,7 +110,7 @@ def open_door(bench: Bench, path: Path) -> Script:
         for a in np.linspace(0, swing, 15)[1:]
     ]
     path.follow(arc, speed=0.16).grip(0.8, seconds=0.25)
-    path.shift(*(-0.06 * _approach(placed.yaw + 0.85 * side * swing, tilt)), speed=0.3)
+    path.shift(-0.06 * _approach(placed.yaw + 0.85 * side * swing, tilt), speed=0.3)
     return Script(
         instruction=f"open the {fixture.kind} door",
         path=path,
@@ -143,7 +143,7 @@ def close_door(bench: Bench, path: Path) -> Script:
         looking(placed.point(spot, a), yaw=placed.yaw + (yaw - placed.yaw) * a / value)
         for a in np.linspace(value, -0.01, 15)
     ]
-    path.follow(arc, speed=0.18).shift(*(-0.04 * _approach(placed.yaw, np.pi / 2)), speed=0.3)
+    path.follow(arc, speed=0.18).shift(-0.04 * _approach(placed.yaw, np.pi / 2), speed=0.3)
     return Script(
         instruction=f"close the {fixture.kind} door",
         path=path,
@@ -169,7 +169,7 @@ def open_lid(bench: Bench, path: Path) -> Script:
         for a in np.linspace(0, swing, 15)[1:]
     ]
     path.follow(arc, speed=0.18).grip(0.8, seconds=0.25)
-    path.shift(*(-0.05 * _approach(placed.yaw, tilt)), speed=0.3)
+    path.shift(-0.05 * _approach(placed.yaw, tilt), speed=0.3)
     return Script(
         instruction=f"open the lid of the {_plain(fixture.kind)}",
         path=path,
@@ -199,7 +199,7 @@ def close_lid(bench: Bench, path: Path) -> Script:
     path.go(looking(raised(spot(value, 0.05), 0.07), yaw=hand), speed=0.4)
     path.go(looking(spot(value, 0.05), yaw=hand), speed=0.3)
     path.follow([looking(spot(a), yaw=hand) for a in np.linspace(value, -0.02, 15)], speed=0.18)
-    path.shift(0, 0, 0.06, speed=0.3)
+    path.shift((0, 0, 0.06), speed=0.3)
     return Script(
         instruction=f"close the lid of the {_plain(fixture.kind)}",
         path=path,
@@ -247,7 +247,7 @@ def press_button(bench: Bench, path: Path) -> Script:
     path.go(looking(np.array([*at, top + arm.tip + 0.06]), yaw=yaw), speed=0.4)
     path.go(looking(np.array([*at, top + arm.tip + 0.01]), yaw=yaw), speed=0.3)
     path.go(looking(np.array([*at, top + arm.tip - travel]), yaw=yaw), speed=0.12).wait(0.15)
-    path.shift(0, 0, 0.07, speed=0.3)
+    path.shift((0, 0, 0.07), speed=0.3)
     return Script(
         instruction=f"press the {name} button",
         path=path,
