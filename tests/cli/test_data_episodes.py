@@ -1,0 +1,41 @@
+"""`kin4d data episodes`: a store of robots at tasks from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import tyro
+
+pytest.importorskip("mujoco")
+
+from kin4d.cli.data import data
+from kin4d.data.episodes.store import EpisodeStore
+from kin4d.errors import InputError
+
+
+def run(*arguments: object) -> None:
+    tyro.cli(data, args=["episodes", *(str(argument) for argument in arguments), "--json"])
+
+
+def test_store_is_made_and_gone_on_with(tmp_path: Path, capsys) -> None:
+    arguments = (tmp_path / "store", "--count", 2, "--task", "reach", "--workers", 1)
+    small = ("--size", 48, 32, "--frames", 9)
+    run(*arguments, *small)
+    said = json.loads(capsys.readouterr().out)
+    assert said["episodes"] == said["successes"] == 2
+    first = EpisodeStore.open(tmp_path / "store").episode(1)
+    assert first.video.rgb.shape == (9, 32, 48, 3)
+    run(*arguments, *small)
+    assert json.loads(capsys.readouterr().out)["episodes"] == 2
+    with pytest.raises(InputError, match="begun with another"):
+        run(*arguments, "--size", 24, 16, "--frames", 9)
+
+
+def test_unknown_names_are_answered(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="open_drawer"):
+        run(tmp_path / "a", "--task", "juggle")
+    with pytest.raises(InputError, match="sketch"):
+        run(tmp_path / "b", "--robot", "crane")
+    assert not (tmp_path / "b").exists()
