@@ -63,7 +63,7 @@ class LearnedBody:
     ) -> None:
         self.rest, self._reading = mesh, reading
         self._net = net
-        self._shape, self._vertex_claims = settle(net, reading.surface, reading.vertices)
+        self._shape, self._vertex_claims = settle(net, mesh, reading)
         self._decoder = copy.deepcopy(net.decoder).double()
         self._encoding = self._shape.encoding.double()
         self._inside = torch.from_numpy(reading.box.enter(mesh.vertices))[None]

@@ -1,52 +1,92 @@
-"""Settling: a component nearly all of which follows one token follows it wholly.
+"""Settling: what nearly all of a piece follows, all of it follows.
 
-Components are a hint, never a rule: one that two tokens share, as where a door and its frame were
-modelled in one piece, stays shared.
+Networks look at points one by one; pieces of a surface know better. A connected component that
+nearly agrees moves as one. Where a component is shared, as where a door and its frame were modelled
+in one piece, its patches (regions without a crease) decide for themselves. What agrees on nothing,
+such as cloth, stays shared: pieces are a hint, never a rule.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.patches import face_patches
 from kin4d.neurok.encoders import Claims, Surface
 from kin4d.neurok.layers import pool
 from kin4d.neurok.model import Neurok, Shape
+from kin4d.neurok.reading import Reading
 
-_AGREE = 0.85  # share of a component that settles it for the rest
+_COMPONENT = 0.85  # share of a component that settles it for the rest
+_PATCH = 0.6  # the same of a patch, which is smaller and flatter
+_SEEN = 3  # samples from which on they speak for a patch; else its vertices do
 _CHUNK = 65_536  # points the networks look at together
 
 
 @torch.no_grad()
-def settle(net: Neurok, surface: Surface, vertices: Surface) -> tuple[Shape, Claims]:
-    """Encode one shape from its `surface`, and settle the claims on that and on its `vertices`."""
-    shape = net.encode(surface)
-    group, weights = surface.component, shape.claims.weights
-    share, best = pool(weights, group, int(group.max()) + 1)[0].max(-1)
-    winner = torch.where(share > _AGREE, best, -1)
-    claims = _settled(shape.claims, group, winner)
-    rig = net.decoder.rig(shape.encoding, surface.points, claims)
+def settle(net: Neurok, mesh: Mesh, reading: Reading) -> tuple[Shape, Claims]:
+    """Encode a mesh, and settle the claims on its samples (in the shape) and on its vertices."""
+    shape = net.encode(reading.surface)
+    vertices = _claim_vertices(net, shape, reading.vertices)
+    sample_face = torch.from_numpy(reading.samples.face)
+    winner = _face_winners(mesh, reading, shape.claims, vertices)
+    faces = torch.from_numpy(np.array(mesh.faces))
+    areas = torch.from_numpy(np.maximum(mesh.face_areas, 1e-12 * mesh.face_areas.max())).float()
+    own = vertices.weights[0]
+    total, weight = torch.zeros_like(own), torch.zeros(len(own))
+    alone = F.one_hot(winner.clamp(min=0), own.shape[-1]).to(own.dtype)
+    for corner in faces.unbind(1):
+        share = torch.where((winner >= 0)[:, None], alone, own[corner])
+        total.index_add_(0, corner, areas[:, None] * share)
+        weight.index_add_(0, corner, areas)
+    # A vertex of no face has no say and keeps its own.
+    settled = torch.where(weight[:, None] > 0, total / weight.clamp(min=1e-30)[:, None], own)
+    said = winner[sample_face]
+    sampled = torch.where((said >= 0)[:, None], alone[sample_face], shape.claims.weights[0])
+    claims = Claims(sampled[None], shape.claims.features)
+    rig = net.decoder.rig(shape.encoding, reading.surface.points, claims)
+    return replace(shape, claims=claims, rig=rig), Claims(settled[None], vertices.features)
+
+
+def _face_winners(mesh: Mesh, reading: Reading, samples: Claims, vertices: Claims) -> Tensor:
+    """[F] the token all of a face's piece follows, or -1."""
+    group = reading.surface.component
+    by_component = _winners(pool(samples.weights, group, int(group.max()) + 1)[0], _COMPONENT)
+    faces = np.array(mesh.faces)
+    winner = by_component[reading.vertices.component[0, faces[:, 0]]]
+    if bool((winner >= 0).all()):
+        return winner
+    patch = torch.from_numpy(face_patches(mesh.vertices, faces))
+    count = int(patch.max()) + 1
+    shown = patch[torch.from_numpy(reading.samples.face)]
+    by_samples = pool(samples.weights, shown[None], count)[0]
+    corner = torch.from_numpy(faces[:, 0])
+    by_vertices = pool(vertices.weights[:, corner], patch[None], count)[0]
+    seen = torch.bincount(shown, minlength=count) >= _SEEN
+    by_patch = _winners(torch.where(seen[:, None], by_samples, by_vertices), _PATCH)
+    return torch.where(winner >= 0, winner, by_patch[patch])
+
+
+def _winners(shares: Tensor, least: float) -> Tensor:
+    """[G] the token that has more than `least` of each group's shares [G, 1 + T], or -1."""
+    share, best = shares.max(-1)
+    return torch.where(share > least, best, -1)
+
+
+def _claim_vertices(net: Neurok, shape: Shape, vertices: Surface) -> Claims:
     pieces = []
     for start in range(0, vertices.points.shape[1], _CHUNK):
+        part = slice(start, start + _CHUNK)
         piece = Surface(
-            *(
-                part[:, start : start + _CHUNK]
-                for part in (vertices.points, vertices.normals, vertices.component)
-            )
+            vertices.points[:, part], vertices.normals[:, part], vertices.component[:, part]
         )
-        pieces.append(_settled(net.prior.claim(shape.encoding, piece), piece.component, winner))
-    whole = Claims(
+        pieces.append(net.prior.claim(shape.encoding, piece))
+    return Claims(
         torch.cat([piece.weights for piece in pieces], 1),
         torch.cat([piece.features for piece in pieces], 1),
     )
-    return replace(shape, claims=claims, rig=rig), whole
-
-
-def _settled(claims: Claims, group: Tensor, winner: Tensor) -> Claims:
-    """Claims in which components with a winner [C] (-1 for none) follow it alone."""
-    token = winner[group]
-    alone = F.one_hot(token.clamp(min=0), claims.weights.shape[-1]).to(claims.weights.dtype)
-    return Claims(torch.where((token >= 0)[..., None], alone, claims.weights), claims.features)
