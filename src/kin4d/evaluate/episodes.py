@@ -124,7 +124,9 @@ def _experts(*, quick: bool, seed: int) -> Report:
     done = dict(zip(items, _abroad(_expert_succeeds, items, "experts"), strict=True))
     rows, worst = [], {}
     for task in TASKS:
-        share = {arm: np.mean([done[task, arm, seed + i] for i in range(count)]) for arm in arms}
+        share = {
+            arm: float(np.mean([done[task, arm, seed + i] for i in range(count)])) for arm in arms
+        }
         rows.append({"task": task, **{f"expert, {arm}": share[arm] for arm in arms}})
         for arm in arms:
             worst[arm] = min(worst.get(arm, 1.0), float(share[arm]))
