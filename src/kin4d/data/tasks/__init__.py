@@ -1,0 +1,1 @@
+"""Tasks for robots in simulation: scenes from seeds, experts, faults, and episodes of them."""

@@ -42,6 +42,7 @@ class Bench:
     Attributes:
         spec: The MuJoCo model so far.
         things: What is drawn besides the robot, in order of mask ids from 2.
+        start: Values of fixtures' joints at the beginning.
     """
 
     def __init__(self, arm: Arm, rng: np.random.Generator) -> None:
@@ -50,6 +51,7 @@ class Bench:
         self.spec = self.mujoco.MjSpec()
         self.spec.compiler.degree = False
         self.things: list[Thing] = []
+        self.start: dict[str, float] = {}
         option = self.spec.option
         option.timestep = TIMESTEP
         option.integrator = self.mujoco.mjtIntegrator.mjINT_IMPLICITFAST
@@ -107,12 +109,7 @@ class Bench:
         self.things.append(
             Thing(name, (base.name, part.name), (fixture.base_mesh, fixture.part_mesh))
         )
-        self._start = {**getattr(self, "_start", {}), name: value}
-
-    @property
-    def start(self) -> dict[str, float]:
-        """Values of fixtures' joints at the beginning."""
-        return getattr(self, "_start", {})
+        self.start[name] = value
 
     def _geom(self, body: Any, geom: Geom, *, contype: int = 0, mass: float | None = None) -> None:
         kinds = self.mujoco.mjtGeom

@@ -19,7 +19,6 @@ from kin4d.geometry.mesh import Mesh
 
 _SHAPES = Shapes(sides=12)
 _FRONT = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # -y looks to -x
-_TRIES = 40
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -122,7 +122,9 @@ def block(
         parts.append(_SHAPES.box((-w * x, -w * y, -z / 2 - e), (w * x, w * y, z / 2 + e), other))
     elif style == 3:
         parts.append(
-            _SHAPES.box((-x / 2 - e, -w_of(y), -z / 2 - e), (x / 2 + e, w_of(y), z / 2 + e), other)
+            _SHAPES.box(
+                (-x / 2 - e, -0.12 * y, -z / 2 - e), (x / 2 + e, 0.12 * y, z / 2 + e), other
+            )
         )
     return Prop(
         kind="cube" if cube else "box",
@@ -135,11 +137,6 @@ def block(
         round=False,
         mass=rng.uniform(0.05, 0.12),
     )
-
-
-def w_of(length: float) -> float:
-    """Half the width of a ribbon around a box."""
-    return 0.12 * length
 
 
 def can(rng: np.random.Generator, *, besides: Sequence[str] = ()) -> Prop:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,6 +94,7 @@ class Room:
         return [Skin.rigid(np.zeros(len(m.vertices), np.int64), (m.name,)) for m in self.meshes]
 
 
+@cache
 def _walls(style: int) -> tuple[Mesh, ...]:
     """Table top, table's sides, floor and four walls of a style."""
     dice = np.random.default_rng([style, 77])
