@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from kin4d.motion.materials import Material
 
 _CELLS = 40  # Grid cells along a shape's diameter.
 _NEIGHBOURS = 8
+# Fields depend on the body alone: they outlive a run, not the body.
+_PARTS: WeakKeyDictionary[LinkedBody, list[tuple[int, DistanceField]]] = WeakKeyDictionary()
 
 
 class Shape:
@@ -78,6 +81,9 @@ class Shape:
         """The rigid parts that have a surface: (frame that carries it, field in that frame)."""
         assert isinstance(self.map, TreeMap)
         assert isinstance(self._body, LinkedBody)
+        known = _PARTS.get(self._body)
+        if known is not None:
+            return known
         found = []
         for i, link in enumerate(self._body.links):
             if link.mesh is None:
@@ -87,6 +93,7 @@ class Shape:
             spacing = min(spacing, mesh.diameter / 6)
             field = distance_field(mesh, spacing=spacing, shell=0.25 * spacing)
             found.append((int(self.map.link_frame[i]), field))
+        _PARTS[self._body] = found
         return found
 
     @cached_property
