@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,14 @@ from kin4d.evaluate.ik.rigid import RigidAlignment
 from kin4d.evaluate.ik.run import run_all
 from kin4d.evaluate.ik.score import Judge
 from kin4d.evaluate.ik.speed import chest
-from kin4d.evaluate.ik.weights import Entry, find_weights, main_model, rows_of
+from kin4d.evaluate.ik.weights import (
+    Entry,
+    find_weights,
+    main_model,
+    row_name,
+    rows_of,
+    unreduced_name,
+)
 from kin4d.geometry.primitives import box
 from kin4d.geometry.sampling import sample_surface
 from kin4d.training.checkpoint import save_tensors
@@ -141,6 +149,25 @@ def test_what_refuses_counts_as_rest() -> None:
     assert results[2].score == results[0].score
     report = report_of(results, [])
     assert any("shy refused" in note for note in report.notes)
+
+
+def test_bars_are_set_against_rest_cages_and_ablations(tmp_path: Path) -> None:
+    write_weights(tmp_path, "neurok")
+    entry = find_weights([str(tmp_path)])[0]
+    results = run_all([DRAWERS], [Rest(), Floor()], poses=1, seed=0, workers=0)
+    rest, floor = results
+    results += [
+        replace(floor, method=row_name(entry)),
+        replace(rest, method="keypoint cage"),
+        replace(rest, method=unreduced_name(entry)),
+    ]
+    report = report_of(results, [entry])
+    found = {check.name: check for check in report.checks}
+    assert found["test: CD-L1 above the floor, of rest"].value == 0
+    assert found["test: CD-L1 above the floor, of keypoint cage"].passed
+    assert found["test: IoU above rest"].value == pytest.approx(1 - rest.score.iou)
+    assert any("state not reduced" in name for name in found)
+    assert list(report.weights) == [entry.name]
 
 
 def write_weights(folder: Path, model: str) -> None:

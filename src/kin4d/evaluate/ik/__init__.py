@@ -26,6 +26,7 @@ from kin4d.evaluate.report import Check, Report
 _FRAME = (Rest(), Floor())
 _BASELINES: tuple[Method, ...] = (Rigid(), LinearModes())
 _ORACLE = KnownJoints()
+_SPARSE = 6  # a search over the whole state takes a minute: one test object in so many is asked
 _CAGES = ("keypoint cage", "keypoint cage, searched")
 _NOTES = (
     "Lengths are in boxes of M0, whose longest side is 1. CD-L1 and CD-L2 are means over 10,000 "
@@ -70,9 +71,12 @@ def run(
     poses, workers = (1, 0) if quick else (3, None)
     methods = [*_FRAME, *_BASELINES, *everywhere, _ORACLE]
     results = run_all(every, methods, poses=poses, seed=seed, workers=workers)
-    if apart:
-        test = [recipe for recipe in every if recipe.group == "test"]
-        results += run_all(test, apart, poses=1, seed=seed, workers=workers)
+    test = [recipe for recipe in every if recipe.group == "test"]
+    whole = [one for one in apart if getattr(one, "reduced", True)]
+    wide = [one for one in apart if one not in whole]
+    for some, ablations in ((test, whole), (test[::_SPARSE], wide)):
+        if ablations:
+            results += run_all(some, ablations, poses=1, seed=seed, workers=workers)
     report = report_of(results, entries)
     main = main_model(entries)
     if main is not None:
@@ -84,7 +88,6 @@ def run(
     if pictures is not None and main is not None:
         from kin4d.evaluate.ik.pictures import draw
 
-        test = [recipe for recipe in every if recipe.group == "test"]
         draw(pictures, test, str(main.file), seed=seed, count=2 if quick else 12)
     for group in dict.fromkeys(recipe.group for recipe in every):
         count = len([recipe for recipe in every if recipe.group == group])
