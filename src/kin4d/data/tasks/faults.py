@@ -13,7 +13,7 @@ from kin4d.data.tasks.scene import Scene
 from kin4d.data.tasks.simulate import simulate
 from kin4d.motion.actions import Actions
 
-SIGMAS = (0.0015, 0.0032, 0.007, 0.015, 0.032)
+SIGMAS = (0.001, 0.0024, 0.0057, 0.0135, 0.032)
 """Grades of noise: metres per action along each axis, from harmless to hopeless; see `TURN`."""
 TURN = 4.0
 """Radians of noise about each axis for every metre of noise along it."""
