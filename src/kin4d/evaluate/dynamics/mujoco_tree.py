@@ -9,7 +9,7 @@ neither engine's own stepper.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -127,9 +127,13 @@ class MujocoTree:
     def _step(self, time: float, length: float, pushes: Sequence[Push]) -> None:
         """Classical Runge-Kutta; rotations are moved on by MuJoCo, which knows how they are kept.
 
-        A push acts in a step if it acts in the step's middle, so that none is felt by halves.
+        A push that acts for part of a step acts in all of it, so much weaker.
         """
-        acting = [p for p in pushes if p.start <= time + length / 2 < p.end]
+        acting = []
+        for push in pushes:
+            share = (min(push.end, time + length) - max(push.start, time)) / length
+            if share > 0:
+                acting.append(replace(push, force=share * np.asarray(push.force, np.float64)))
         data = self._data
         qpos, qvel = data.qpos.copy(), data.qvel.copy()
         speeds, accelerations = [], []
@@ -153,8 +157,7 @@ class MujocoTree:
             at = self._bodies[self._vertex_link[push.vertex]]
             turn = data.xmat[at].reshape(3, 3)
             point = turn @ self._vertex_local[push.vertex] + data.xpos[at]
-            force = np.asarray(push.force, np.float64)
-            mujoco.mj_applyFT(model, data, force, np.zeros(3), point, at, data.qfrc_applied)
+            mujoco.mj_applyFT(model, data, push.force, np.zeros(3), point, at, data.qfrc_applied)
         mujoco.mj_fwdVelocity(model, data)
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
