@@ -86,7 +86,8 @@ class MujocoTree:
         names = [body.joints[i].name for i in self._moving]
         self._places = np.array([self._model.joint(name).qposadr[0] for name in names], int)
         self._rates = np.array([self._model.joint(name).dofadr[0] for name in names], int)
-        self._bodies = np.array([self._model.body(link.name).id for link in body.links], int)
+        links = [self._model.body(f"link {link.name}").id for link in body.links]
+        self._bodies = np.array(links, int)
         drawn = [(i, link.mesh.vertices) for i, link in enumerate(body.links) if link.mesh]
         self._vertex_link = np.repeat([i for i, _ in drawn], [len(v) for _, v in drawn])
         self._vertex_local = np.concatenate([vertices for _, vertices in drawn])
@@ -188,9 +189,10 @@ def _xml(body: TreeBody, gravity: Sequence[float], *, free: bool, limited: bool)
                 f'solreflimit="{_STOP}" solimplimit="0.9999 0.9999 0.001"/>'
             )
         inside += _inertial(links[name].inertial) + "".join(map(element, children.get(name, ())))
+        # MuJoCo has a body called "world" already, as some robots do.
         return (
-            f'<body name="{name}" pos="{_text(place[:3, 3])}" quat="{_text(_quaternion(place))}">'
-            f"{inside}</body>"
+            f'<body name="link {name}" pos="{_text(place[:3, 3])}" '
+            f'quat="{_text(_quaternion(place))}">{inside}</body>'
         )
 
     return f"""
