@@ -44,8 +44,14 @@ def settle(net: Neurok, mesh: Mesh, reading: Reading) -> tuple[Shape, Claims]:
         share = torch.where((winner >= 0)[:, None], alone, own[corner])
         total.index_add_(0, corner, areas[:, None] * share)
         weight.index_add_(0, corner, areas)
-    # A vertex of no face has no say and keeps its own.
-    settled = torch.where(weight[:, None] > 0, total / weight.clamp(min=1e-30)[:, None], own)
+    # Between settled pieces a vertex goes with the larger one: a blend would bend both. A vertex of
+    # no face keeps its own claims.
+    firm = torch.ones(len(own), dtype=torch.bool)
+    firm[faces[winner < 0].flatten()] = False
+    blend = total / weight.clamp(min=1e-30)[:, None]
+    hard = F.one_hot(total.argmax(-1), own.shape[-1]).to(own.dtype)
+    settled = torch.where(firm[:, None], hard, blend)
+    settled = torch.where(weight[:, None] > 0, settled, own)
     said = winner[sample_face]
     sampled = torch.where((said >= 0)[:, None], alone[sample_face], shape.claims.weights[0])
     claims = Claims(sampled[None], shape.claims.features)
