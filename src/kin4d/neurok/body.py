@@ -27,7 +27,7 @@ from kin4d.neurok.reduction import Metric, reduce
 from kin4d.neurok.settling import settle
 from kin4d.neurok.twists import TWIST
 
-REACH = 2.0
+REACH = 3.5
 """Standard deviations of the prior that coordinates may go to either side of its mean."""
 
 
