@@ -58,7 +58,7 @@ def test_probe_carries_places_with_the_vertices(body: LearnedBody) -> None:
     samples = sample_surface(body.rest, 50, seed=0)
     q = body.sample(1)[0]
     expected = samples.points(body.vertices(q))
-    assert torch.allclose(body.probe(samples)(q), expected, atol=1e-12)
+    assert torch.allclose(body.probe(samples)(q), expected, atol=1e-6)
 
 
 def test_turning_the_mesh_turns_the_motion(two_boxes: Mesh, weights: Path) -> None:

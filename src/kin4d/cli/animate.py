@@ -60,12 +60,12 @@ def animate(
     body = learned or _known(what)
     if not body.coordinates:
         raise InputError(f"'{what}' has no part that moves", hint="give --coordinates to force it")
+    legs = len(body.coordinates) + walk
+    check_memory(frames * legs, vertices=len(body.rest.vertices))
     q = [sweep(body, frames=frames)]
     if walk:
         q.append(random_walk(body, walk, frames=frames, seed=seed))
-    way = torch.cat(q)
-    check_memory(len(way), vertices=len(body.rest.vertices))
-    clip = play(body, way, fps=fps)
+    clip = play(body, torch.cat(q), fps=fps)
     data = {"coordinates": list(body.coordinates), "frames": len(clip), "written": str(output)}
     if learned is not None:
         clip = replace(clip, up=up)
