@@ -75,7 +75,8 @@ def fit(
     points = _target_points(target, seed)
     size = body.rest.diameter
     move = _probe(body, seed)
-    problem = _Problem(move, points, size, body.limits, partial)
+    limits = getattr(body, "search_limits", body.limits)
+    problem = _Problem(move, points, size, limits, partial)
     rest = body.q0[None]
     rest_error = float(problem.errors(rest)[0])
     if not body.coordinates:

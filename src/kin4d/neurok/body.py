@@ -28,7 +28,11 @@ from kin4d.neurok.settling import settle
 from kin4d.neurok.twists import TWIST
 
 REACH = 3.5
-"""Standard deviations of the prior that coordinates may go to either side of its mean."""
+"""Standard deviations of the prior that coordinates may go to either side of its mean: 99 % of the
+states of training."""
+
+SEARCH = 6.0
+"""The same for a fit, which has a target to be sure of."""
 
 
 class LearnedBody:
@@ -42,6 +46,7 @@ class LearnedBody:
         coordinates: "q0", "q1", ..., those that move most first.
         q0: [k] zeros.
         limits: [k, 2] the region the model holds likely, rest included.
+        search_limits: [k, 2] a wider one, in which a fit looks for its target.
         mass: [P] kg.
         motions: Root mean square motion (m) of each direction of the full state, largest first: the
             spectrum that the number of coordinates was read off.
@@ -97,9 +102,8 @@ class LearnedBody:
         k = self._basis.shape[1]
         self.coordinates = tuple(f"q{i}" for i in range(k))
         self.q0 = torch.zeros(k, dtype=torch.float64)
-        self.limits = torch.stack(
-            [(self._mean - REACH).clamp(max=-0.1), (self._mean + REACH).clamp(min=0.1)], 1
-        )
+        self.limits = self._within(REACH)
+        self.search_limits = self._within(SEARCH)
         self.skin = self._find_skin()
         self.confidence: float | None = None
 
@@ -194,7 +198,13 @@ class LearnedBody:
                     z = (basis @ (basis.mT @ z.flatten())).view_as(z)
                 found.append(z)
         q = torch.stack([self._basis.mT @ z.flatten().double() for z in found])
-        return q.clamp(self.limits[:, 0], self.limits[:, 1])
+        return q.clamp(self.search_limits[:, 0], self.search_limits[:, 1])
+
+    def _within(self, reach: float) -> Tensor:
+        """[k, 2] the region `reach` standard deviations around the prior's mean, rest included."""
+        return torch.stack(
+            [(self._mean - reach).clamp(max=-0.1), (self._mean + reach).clamp(min=0.1)], 1
+        )
 
     def _find_skin(self) -> Skin | None:
         """Joints that carry the vertices, if every vertex follows one token alone."""
