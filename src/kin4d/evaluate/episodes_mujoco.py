@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 
 from kin4d.data.tasks.film import Actors
 from kin4d.data.tasks.scene import Scene
 from kin4d.data.tasks.simulate import Rollout
-from kin4d.evaluate.robot.mujoco_depth import mocap_model
+from kin4d.evaluate.robot.mujoco_depth import mocap_model, run_offscreen
 from kin4d.extras import require
 from kin4d.render.surface import Surface
 
 _TRIES = 3
-_BACKENDS = ("egl", "osmesa")
 
 
 def mujoco_seconds(
@@ -55,25 +50,8 @@ def mujoco_seconds(
         "size": np.array([width, height]),
         "lit": np.array(lit),
     }
-    why = []
-    with tempfile.TemporaryDirectory() as folder:
-        source, result = Path(folder) / "given.npz", Path(folder) / "result.npz"
-        np.savez(source, **given)
-        for backend in _BACKENDS:
-            done = subprocess.run(
-                [sys.executable, "-m", __name__, str(source), str(result)],
-                env={**os.environ, "MUJOCO_GL": backend},
-                capture_output=True,
-                text=True,
-                timeout=900,
-                check=False,
-            )
-            if done.returncode == 0 and result.is_file():
-                with np.load(result) as data:
-                    return backend, float(data["seconds"])
-            lines = done.stderr.strip().splitlines()
-            why.append(f"{backend}: {lines[-1] if lines else f'exit code {done.returncode}'}")
-    return "; ".join(why)
+    done = run_offscreen(__name__, given)
+    return done if isinstance(done, str) else (done[0], float(done[1]["seconds"]))
 
 
 def _main(source: str, result: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from typing import Any
@@ -86,6 +88,19 @@ class Report:
             "versions": versions(),
             "machine": machine(),
         }
+
+
+def run_parts(package: str, parts: Sequence[str], *, quick: bool, seed: int) -> Report:
+    """Run the modules `parts` of a package and join their reports, each row with its part."""
+    whole = Report()
+    for part in parts:
+        report = importlib.import_module(f"{package}.{part}").run(quick=quick, seed=seed)
+        whole.rows += [{"part": part, **row} for row in report.rows]
+        whole.ratios |= report.ratios
+        whole.checks += report.checks
+        whole.notes += report.notes
+        whole.weights |= report.weights
+    return whole
 
 
 def versions() -> dict[str, str]:

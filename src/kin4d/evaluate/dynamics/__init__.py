@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-
-from kin4d.evaluate.report import Report
+from kin4d.evaluate.report import Report, run_parts
 
 _PARTS = ("mechanics", "textbook", "energy", "physics", "robustness", "speed")
 
 
 def run(*, quick: bool, seed: int) -> Report:
     """Run all parts and join their reports."""
-    whole = Report()
-    for part in _PARTS:
-        report = importlib.import_module(f"{__name__}.{part}").run(quick=quick, seed=seed)
-        whole.rows += [{"part": part, **row} for row in report.rows]
-        whole.ratios |= report.ratios
-        whole.checks += report.checks
-        whole.notes += report.notes
-        whole.weights |= report.weights
-    return whole
+    return run_parts(__name__, _PARTS, quick=quick, seed=seed)

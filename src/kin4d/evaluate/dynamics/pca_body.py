@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from kin4d.bodies.body import expect_coordinates
+from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import sample_surface
 
@@ -60,4 +61,4 @@ class PcaBody:
 
     def skin_transforms(self, q: Tensor) -> Tensor:
         """It has no skin."""
-        raise NotImplementedError
+        raise InputError("a body of modes has no skin: its surface deforms freely")

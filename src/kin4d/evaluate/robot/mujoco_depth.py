@@ -9,11 +9,13 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
 from kin4d.evaluate.robot.pointmap_task import Task
 from kin4d.extras import require
+from kin4d.files import read_arrays
 
 TRIES = 3
 _BACKENDS = ("egl", "osmesa")
@@ -28,25 +30,20 @@ class MujocoDepth:
     depth: np.ndarray
 
 
-def mujoco_depth(task: Task) -> MujocoDepth | str:
-    """Draw the task's video `TRIES` times and keep the best; or say why it cannot be drawn."""
-    surface, why = task.surface, []
+def run_offscreen(
+    module: str, given: dict[str, np.ndarray]
+) -> tuple[str, dict[str, np.ndarray]] | str:
+    """Run a module on arrays with each backend of OpenGL in turn, in a process of its own.
+
+    Returns the first backend that worked and the arrays it wrote; or why none did.
+    """
+    why = []
     with tempfile.TemporaryDirectory() as folder:
-        given, result = Path(folder) / "task.npz", Path(folder) / "depth.npz"
-        np.savez(
-            given,
-            rest=surface.rest,
-            joints=surface.joints[:, 0],
-            faces=surface.faces,
-            transforms=task.transforms,
-            K=task.camera.K,
-            pose=task.camera.pose,
-            size=(task.camera.width, task.camera.height),
-        )
-        command = [sys.executable, "-m", __name__, str(given), str(result)]
+        source, result = Path(folder) / "given.npz", Path(folder) / "result.npz"
+        np.savez(source, **cast(dict[str, Any], given))
         for backend in _BACKENDS:
             done = subprocess.run(
-                command,
+                [sys.executable, "-m", module, str(source), str(result)],
                 env={**os.environ, "MUJOCO_GL": backend},
                 capture_output=True,
                 text=True,
@@ -54,11 +51,29 @@ def mujoco_depth(task: Task) -> MujocoDepth | str:
                 check=False,
             )
             if done.returncode == 0 and result.is_file():
-                with np.load(result) as data:
-                    return MujocoDepth(backend, float(data["seconds"]), data["depth"])
+                return backend, read_arrays(result, what="result of an offscreen run")
             lines = done.stderr.strip().splitlines()
             why.append(f"{backend}: {lines[-1] if lines else f'exit code {done.returncode}'}")
     return "; ".join(why)
+
+
+def mujoco_depth(task: Task) -> MujocoDepth | str:
+    """Draw the task's video `TRIES` times and keep the best; or say why it cannot be drawn."""
+    surface = task.surface
+    given = {
+        "rest": surface.rest,
+        "joints": surface.joints[:, 0],
+        "faces": surface.faces,
+        "transforms": task.transforms,
+        "K": task.camera.K,
+        "pose": task.camera.pose,
+        "size": np.array([task.camera.width, task.camera.height]),
+    }
+    done = run_offscreen(__name__, given)
+    if isinstance(done, str):
+        return done
+    backend, found = done
+    return MujocoDepth(backend, float(found["seconds"]), found["depth"])
 
 
 def mocap_model(data: dict[str, np.ndarray], *, lit: bool = False):

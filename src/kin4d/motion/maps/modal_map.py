@@ -9,7 +9,7 @@ import numpy as np
 
 from kin4d.bodies.modal import ModalBody
 from kin4d.geometry.sampling import SurfaceSamples
-from kin4d.motion.maps.point_map import PointMap
+from kin4d.motion.maps.point_map import MassPointMap
 from kin4d.motion.maps.rotation import root_pose
 
 _LOOSE = {"reassoc", "contract", "nsz"}  # sums in any order, so that they are vectorised
@@ -35,7 +35,7 @@ class ModalData(NamedTuple):
     root_mass: np.ndarray
 
 
-class ModalMap(PointMap):
+class ModalMap(MassPointMap):
     """The map of a warped `ModalBody`, or of `Floating` around it."""
 
     def __init__(
@@ -63,18 +63,6 @@ class ModalMap(PointMap):
         y, jacobian = np.empty(self.size), np.empty((self.size, self.width))
         modal_embed(self.data, q, y, jacobian, True)
         return y, jacobian
-
-    def points(self, q: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Mass points [N, 3] (m)."""
-        return y.reshape(-1, 3) / self.data.root_mass[:, None]
-
-    def velocities(self, q: np.ndarray, jacobian: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Velocities [N, 3] (m/s) of the mass points."""
-        return (jacobian @ qd).reshape(-1, 3) / self.data.root_mass[:, None]
-
-    def lift(self, force: np.ndarray) -> np.ndarray:
-        """[n] covector of forces [N, 3] (N)."""
-        return (force / self.data.root_mass[:, None]).ravel()
 
     def places(self, q: np.ndarray) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""

@@ -62,6 +62,22 @@ class PointMap(ABC):
         """d places / dq [N, 3, k] of the places `index` [N]."""
 
 
+class MassPointMap(PointMap):
+    """A map whose embedding is its mass points, each times the root of its mass."""
+
+    def points(self, q: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Mass points [P, 3] (m)."""
+        return y.reshape(-1, 3) / self.data.root_mass[:, None]
+
+    def velocities(self, q: np.ndarray, jacobian: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Velocities [P, 3] (m/s) of the mass points."""
+        return (jacobian @ qd).reshape(-1, 3) / self.data.root_mass[:, None]
+
+    def lift(self, force: np.ndarray) -> np.ndarray:
+        """[n] covector of forces [P, 3] (N)."""
+        return (force / self.data.root_mass[:, None]).ravel()
+
+
 def compile_map(body: Any, places: SurfaceSamples, *, mass_scale: float = 1.0) -> PointMap:
     """The fastest faithful map of a body.
 

@@ -10,7 +10,7 @@ import torch
 
 from kin4d.bodies.tree import TreeBody
 from kin4d.geometry.sampling import SurfaceSamples
-from kin4d.motion.maps.point_map import PointMap
+from kin4d.motion.maps.point_map import MassPointMap
 from kin4d.motion.maps.rotation import root_pose
 
 
@@ -49,7 +49,7 @@ class TreeData(NamedTuple):
     place_local: np.ndarray
 
 
-class TreeMap(PointMap):
+class TreeMap(MassPointMap):
     """The map of a `TreeBody`, or of `Floating` around it.
 
     Attributes:
@@ -102,18 +102,6 @@ class TreeMap(PointMap):
         y, jacobian = np.empty(self.size), np.empty((self.size, self.width))
         tree_embed(self.data, q, y, jacobian, True)
         return y, jacobian
-
-    def points(self, q: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Mass points [P, 3] (m)."""
-        return y.reshape(-1, 3) / self.data.root_mass[:, None]
-
-    def velocities(self, q: np.ndarray, jacobian: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Velocities [P, 3] (m/s) of the mass points."""
-        return (jacobian @ qd).reshape(-1, 3) / self.data.root_mass[:, None]
-
-    def lift(self, force: np.ndarray) -> np.ndarray:
-        """[n] covector of forces [P, 3] (N)."""
-        return (force / self.data.root_mass[:, None]).ravel()
 
     def places(self, q: np.ndarray) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""
