@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kin4d.data.episodes.episode import Episode
+from kin4d.data.episodes.parts import Parts
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.pointmap import PointmapVideo
@@ -54,9 +55,10 @@ def described_episode(
     joints: np.ndarray | None,
     actions: np.ndarray | None,
     gripper: np.ndarray | None,
+    parts: Parts | None = None,
 ) -> Episode:
-    """The episode of a description, from its frames [T], joints [T, n], action values [T, m] and
-    gripper [T]."""
+    """The episode of a description, from its frames [T], joints [T, n], action values [T, m],
+    gripper [T] and parts."""
     try:
         commanded = None
         if actions is not None:
@@ -70,6 +72,7 @@ def described_episode(
             video=video,
             joints=joints,
             actions=commanded,
+            parts=parts,
             base=np.array(said["base"]),
             factors=said["factors"],
             meta=said["meta"],

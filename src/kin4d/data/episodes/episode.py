@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kin4d.data.episodes.parts import Parts
 from kin4d.data.specimen import Identity
 from kin4d.errors import InputError
 from kin4d.geometry.pointmap import PointmapVideo
@@ -36,6 +37,7 @@ class Episode:
         joint_names: Of the n columns.
         actions: T actions with their conventions, at the video's fps; None where not known. Row t
             leads to the state in frame t.
+        parts: Which rigid parts are seen and how they move, where a simulator knew.
         language: What the robot was asked to do; empty if unknown.
         task: The kind of task ("open_drawer"); empty if unknown.
         success: Whether it was done, or None if unknown.
@@ -55,6 +57,7 @@ class Episode:
     joints: np.ndarray | None = None
     joint_names: tuple[str, ...] = ()
     actions: Actions | None = None
+    parts: Parts | None = None
     language: str = ""
     task: str = ""
     success: bool | None = None
@@ -82,6 +85,12 @@ class Episode:
         object.__setattr__(self, "base", base)
         self._check_joints()
         self._check_actions()
+        if self.parts is not None and self.parts.mask.shape != self.video.mask.shape:
+            raise InputError(
+                f"parts of episode '{self.name}' have another size than its video",
+                value=self.parts.mask.shape,
+                allowed=f"{self.video.mask.shape}",
+            )
         try:
             json.dumps([dict(self.factors), dict(self.meta)])
         except (TypeError, ValueError) as error:

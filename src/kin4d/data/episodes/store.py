@@ -13,6 +13,7 @@ import numpy as np
 from kin4d.data.episodes.codec import decode_frames, decode_points, encode_frames, encode_points
 from kin4d.data.episodes.description import describe, described_camera, described_episode
 from kin4d.data.episodes.episode import Episode
+from kin4d.data.episodes.parts import Parts
 from kin4d.data.episodes.splits import check_episode_split, episode_split
 from kin4d.data.shard import Record
 from kin4d.data.store import ShardStore
@@ -35,8 +36,13 @@ def episode_record(episode: Episode) -> Record:
         arrays["actions"] = actions.values.reshape(-1)
         if actions.gripper is not None:
             arrays["gripper"] = actions.gripper
+    if episode.parts is not None:
+        arrays["parts"] = encode_frames(episode.parts.mask)
+        arrays["motions"] = episode.parts.motions[:, :, :3].astype(np.float32).reshape(-1)
     rows = {name: len(array) for name, array in arrays.items()}
     line = {**describe(episode), **asdict(episode.identity), "scale": scale, "rows": rows}
+    if episode.parts is not None:
+        line["things"] = [*episode.parts.things]
     return Record(line, arrays)
 
 
@@ -53,11 +59,18 @@ def restore_episode(line: dict[str, Any], arrays: dict[str, np.ndarray]) -> Epis
         fps=line["fps"],
         names=tuple(line["bodies"]),
     )
+    parts = None
+    if "parts" in arrays:
+        things = tuple(line["things"])
+        motions = np.tile(np.eye(4), (frames, len(things), 1, 1))
+        motions[:, :, :3] = arrays["motions"].reshape(frames, len(things), 3, 4)
+        seen = decode_frames(arrays["parts"], size, "uint8")
+        parts = Parts(mask=seen, motions=motions, things=things)
     tables = {
         name: arrays[name].reshape(frames, -1) if name in arrays else None
         for name in ("joints", "actions")
     }
-    return described_episode(line, video, **tables, gripper=arrays.get("gripper"))
+    return described_episode(line, video, **tables, gripper=arrays.get("gripper"), parts=parts)
 
 
 class EpisodeStore(ShardStore):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 
+from kin4d.data.episodes.parts import FIRST, Parts
 from kin4d.data.tasks.scene import Scene
 from kin4d.data.tasks.simulate import Rollout
 from kin4d.geometry.camera import Camera
-from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.geometry.skin import Skin
 from kin4d.render.backdrop import Backdrop, Floor
@@ -16,6 +18,20 @@ from kin4d.render.renderer import Frame, Renderer
 from kin4d.render.surface import Surface, to_linear
 
 _TABLE = 1  # mask id in the picture of the room
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Film:
+    """What a camera saw, and what a simulator knows about it.
+
+    Attributes:
+        video: Mask id 1 is the robot, 2 and on the scene's things, 0 the room, which has its XYZ
+            too.
+        parts: The bodies that the things are made of.
+    """
+
+    video: PointmapVideo
+    parts: Parts
 
 
 def film(
@@ -26,10 +42,8 @@ def film(
     width: int = 96,
     antialias: int = 2,
     threads: int = 1,
-) -> PointmapVideo:
+) -> Film:
     """What the scene's camera sees of a rollout.
-
-    Mask id 1 is the robot, 2 and on the scene's things, 0 the room, which has its XYZ too.
 
     Args:
         scene: Where it happened.
@@ -64,14 +78,16 @@ def film(
         rgb[t] = np.where(hidden[..., None], empty.rgb, drawn.rgb)
         xyz[t] = np.where(seen[..., None], drawn.xyz, empty.xyz)
         mask[t] = np.where(seen, drawn.mask, 0)
-    return PointmapVideo(
+    video = PointmapVideo(
         rgb=rgb,
         xyz=xyz,
-        mask=mask,
+        mask=actors.owner[mask],
         camera=camera,
         fps=(frames - 1) / rollout.seconds,
         names=("robot", *(thing.name for thing in scene.things)),
     )
+    things = tuple(int(one) for one in actors.owner[FIRST:])
+    return Film(video=video, parts=Parts(mask=mask, motions=actors.motions(camera), things=things))
 
 
 def _room(scene: Scene, camera: Camera) -> Frame:
@@ -97,20 +113,28 @@ class Actors:
         rollout: What happened.
 
     Attributes:
-        surface: The robot first, then the things.
-        transforms: [T, J, 4, 4] motions of the surface's joints.
+        surface: The robot first, then every body of every thing.
+        owner: [2 + P] uint8: mask id in the video of each mask id of the surface.
+        transforms: [T, J, 4, 4] motions of the surface's joints; the last P are of the bodies.
     """
 
     def __init__(self, scene: Scene, rollout: Rollout) -> None:
         body = scene.arm.body
         with torch.no_grad():
             robot = body.skin_transforms(torch.from_numpy(rollout.q)).numpy()
-        meshes, skins, columns = [body.rest], [body.skin], []
-        for thing in scene.things:
-            joined = Mesh.concatenate(thing.meshes, name=thing.name)
-            counts = [len(mesh.vertices) for mesh in thing.meshes]
-            meshes.append(joined)
-            skins.append(Skin.rigid(np.repeat(np.arange(len(counts)), counts), thing.bodies))
-            columns += [scene.model.body(name).id for name in thing.bodies]
+        meshes, skins, columns, owner = [body.rest], [body.skin], [], [0, 1]
+        for number, thing in enumerate(scene.things, FIRST):
+            for name, mesh in zip(thing.bodies, thing.meshes, strict=True):
+                meshes.append(mesh)
+                skins.append(Skin.rigid(np.zeros(len(mesh.vertices), np.int64), (name,)))
+                columns.append(scene.model.body(name).id)
+                owner.append(number)
         self.surface = Surface.of(meshes, skins)
-        self.transforms = np.concatenate([robot, rollout.poses[:, columns]], axis=1)
+        self.owner = np.array(owner, np.uint8)
+        self._poses = rollout.poses[:, columns]
+        self.transforms = np.concatenate([robot, self._poses], axis=1)
+
+    def motions(self, camera: Camera) -> np.ndarray:
+        """[T, P, 4, 4]: how the bodies have moved since the first frame, in the camera frame."""
+        seen = camera.world_to_camera @ self._poses
+        return seen @ np.linalg.inv(seen[0])

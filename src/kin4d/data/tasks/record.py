@@ -64,10 +64,11 @@ def make_episode(
     scene = named_task(take.task).build(take.seed, arm=take.arm)
     actions, fault = _perturbed(take, scene)
     rollout = simulate(scene, actions, frames=frames)
-    video = film(scene, rollout, height=height, width=width, antialias=antialias)
+    made = film(scene, rollout, height=height, width=width, antialias=antialias)
     return Episode(
         name=take.name,
-        video=video,
+        video=made.video,
+        parts=made.parts,
         robot=take.arm,
         base=scene.arm.body.root,
         joints=rollout.q,
