@@ -10,8 +10,9 @@ from kin4d.errors import InputError
 from kin4d.geometry.transforms import quaternion_rotate, rotvec_to_matrix
 from kin4d.neurok import Neurok, NeurokConfig
 from kin4d.neurok.encoders import Surface, sparse_softmax
-from kin4d.neurok.loss import Batch, LossWeights, judge, parting_loss, training_loss
+from kin4d.neurok.loss import Batch, LossWeights, judge, training_loss
 from kin4d.neurok.twists import fit_twists, twist_to_parts
+from kin4d.training.parting import parting_loss
 
 FORMS = [
     (decoder, motion)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -124,15 +124,29 @@ def render_bodies(
             "every body needs its coordinates", value=len(qs), allowed=f"{len(items)} arrays [T, k]"
         )
     actors = [Actor.of_body(body, q, name=name) for (name, body), q in zip(items, qs, strict=True)]
-    renderer = Renderer(
-        _surface(actors),
+    return render_actors(
+        actors,
         camera,
+        fps=fps,
         background=background,
         floor=floor,
         near=near,
         cull=cull,
         antialias=antialias,
+        threads=threads,
     )
+
+
+def render_actors(
+    actors: Sequence[Actor],
+    camera: Camera,
+    *,
+    fps: float,
+    threads: int | None = None,
+    **look: Any,
+) -> PointmapVideo:
+    """The video of actors moving together; `look` is as for `Renderer`."""
+    renderer = Renderer(_surface(actors), camera, **look)
     return _video(renderer, actors, fps=fps, threads=threads)
 
 

@@ -1,0 +1,1 @@
+"""Rigid worlds: parts that the robot moves, seen, moved, drawn and touched up."""

@@ -1,0 +1,109 @@
+"""Seer: which pixels of the first frame belong to the same rigid part."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from kin4d.training.parting import parting_loss
+from kin4d.world.rigid.unet import Unet
+
+NOBODY = -1
+_UNIT = 0.25  # m: lengths are told to networks in these
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeerConfig:
+    """Sizes of a seer.
+
+    Attributes:
+        parts: At most so many can be told apart.
+        widths: Of its network.
+    """
+
+    parts: int = 6
+    widths: tuple[int, ...] = (24, 48, 96, 128)
+
+    def to_dict(self) -> dict:
+        """As JSON takes it."""
+        return {**asdict(self), "widths": list(self.widths)}
+
+
+class Seer(nn.Module):
+    """Tells parts apart.
+
+    Args:
+        config: Sizes.
+    """
+
+    def __init__(self, config: SeerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.network = Unet(8, config.parts + 1, config.widths)
+
+    def forward(self, view: Tensor) -> Tensor:
+        """[B, H, W, 1 + parts] shares, the first nobody's, of a `first_view` [B, 8, H, W]."""
+        # Which part gets which place must be settled somehow: from the beginning, by chance.
+        return self.network(view).permute(0, 2, 3, 1).softmax(-1)
+
+    @torch.no_grad()
+    def parts(self, view: Tensor, *, least: int = 4) -> np.ndarray:
+        """[H, W] int: the part of each pixel of one view [8, H, W], or `NOBODY`."""
+        label = self(view[None])[0].argmax(-1).numpy() - 1
+        label[view[7].numpy() > 0.5] = NOBODY
+        for part in range(self.config.parts):
+            if (label == part).sum() < least:
+                label[label == part] = NOBODY
+        return label
+
+
+def first_view(image: np.ndarray, xyz: np.ndarray, robot: np.ndarray) -> Tensor:
+    """[8, H, W] what networks are told of a first frame: colour, place, if known, robot.
+
+    Args:
+        image: [H, W, 3] uint8.
+        xyz: [H, W, 3] m in the frame of the robot's base; NaN where unknown.
+        robot: [H, W] bool: where the robot is.
+    """
+    known = np.isfinite(xyz).all(-1, keepdims=True)
+    place = np.where(known, np.clip(xyz / _UNIT, -8, 8), 0.0)
+    planes = [image / 127.5 - 1, place, known, robot[..., None]]
+    stacked = np.concatenate([np.asarray(plane, np.float32) for plane in planes], axis=-1)
+    return torch.from_numpy(stacked).permute(2, 0, 1).contiguous()
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """B first frames: `view` [B, 8, H, W], and `part` [B, H, W] int64, 0 for room and robot."""
+
+    view: Tensor
+    part: Tensor
+
+
+def seer_loss(seer: nn.Module, views: Views, done: float) -> tuple[Tensor, dict[str, Tensor]]:
+    """How badly the parts are told apart."""
+    shares = seer(views.view).flatten(1, 2)
+    part = views.part.flatten(1)
+    right = (shares.argmax(-1) > 0) == (part > 0)
+    return parting_loss(shares, part), {"right": right.float().mean()}
+
+
+@torch.no_grad()
+def judge_seer(seer: Seer, views: list[Views]) -> dict[str, float]:
+    """`iou`: of each true part with the claimed part that fits it best, on average."""
+    found = []
+    for batch in views:
+        label = seer(batch.view).argmax(-1)
+        for told, true in zip(label, batch.part, strict=True):
+            for part in true.unique()[1:]:
+                mine = true == part
+                overlaps = [
+                    float((mine & (told == one)).sum() / (mine | (told == one)).sum())
+                    for one in told[mine].unique()
+                    if one > 0
+                ]
+                found.append(max(overlaps, default=0.0))
+    return {"iou": float(np.mean(found)) if found else 0.0}

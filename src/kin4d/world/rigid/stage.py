@@ -1,0 +1,166 @@
+"""Stage: the first frame cut into layers, and the layers moved. No network, no blur.
+
+Behind everything is the backdrop: the first frame without its robot and without what will move.
+Each moving part is a sheet of small squares, one per pixel, carried through space. The robot is
+drawn exactly. Whatever is nearest to the camera is seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kin4d.geometry.camera import Camera
+from kin4d.render.rasterizer import draw, image_matrix, place
+from kin4d.world.situation import Situation
+
+_LEVEL = 0.002  # m by which a part may lie behind the backdrop and still be seen
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Staged:
+    """One frame as the stage shows it.
+
+    Attributes:
+        rgb: [H, W, 3] uint8.
+        xyz: [H, W, 3] float32 m, camera frame.
+        robot: [H, W] bool: where the robot is seen.
+        moved: [H, W] bool: where a moving part is seen.
+        guessed: [H, W] bool: where the backdrop shows what the first frame did not.
+    """
+
+    rgb: np.ndarray
+    xyz: np.ndarray
+    robot: np.ndarray
+    moved: np.ndarray
+    guessed: np.ndarray
+
+
+class Stage:
+    """A situation and the parts that will move in it.
+
+    Args:
+        situation: What is known.
+        part: [H, W] int: the part each pixel of the first frame shows, -1 for none.
+        moving: Numbers of the parts that will move; all others stay in the backdrop.
+    """
+
+    def __init__(self, situation: Situation, part: np.ndarray, moving: np.ndarray) -> None:
+        self.situation = situation
+        known = np.isfinite(situation.xyz).all(-1)
+        robot = situation.robot.mask[0] > 0
+        self._cut = [known & ~robot & (part == number) for number in moving]
+        self.hole = robot | np.any(self._cut, axis=0) if len(moving) else robot
+        self._sheet = _Sheet.of(self._cut, situation) if len(moving) else None
+        filled = fill(
+            np.concatenate([situation.image, situation.xyz[..., 2:]], axis=-1).astype(np.float32),
+            known & ~self.hole,
+        )
+        depth = np.where(self.hole, filled[..., 3], situation.xyz[..., 2])
+        picture = np.rint(np.clip(filled[..., :3], 0, 255)).astype(np.uint8)
+        self.rgb = np.where(self.hole[..., None], picture, situation.image)
+        self.xyz = (depth[..., None] * situation.camera.rays()).astype(np.float32)
+
+    def show(self, frame: int, poses: np.ndarray) -> Staged:
+        """One frame.
+
+        Args:
+            frame: Its number.
+            poses: [P, 4, 4] motions of the moving parts since the first frame, camera frame.
+        """
+        robot, rgb, xyz = self.situation.robot, self.rgb.copy(), self.xyz.copy()
+        moved = np.zeros(self.hole.shape, bool)
+        if self._sheet is not None:
+            seen, source, points = self._sheet.draw(poses)
+            moved = seen & ~(points[..., 2] > xyz[..., 2] + _LEVEL)
+            rgb[moved] = self.situation.image.reshape(-1, 3)[source[moved]]
+            xyz[moved] = points[moved]
+        mine = (robot.mask[frame] > 0) & ~(robot.xyz[frame, ..., 2] > xyz[..., 2])
+        rgb[mine], xyz[mine] = robot.rgb[frame][mine], robot.xyz[frame][mine]
+        moved &= ~mine
+        return Staged(rgb=rgb, xyz=xyz, robot=mine, moved=moved, guessed=self.hole & ~mine & ~moved)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sheet:
+    """Squares of pixels: vertices [V, 3] m with their part [V], faces two per pixel."""
+
+    vertices: np.ndarray
+    part: np.ndarray
+    faces: np.ndarray
+    source: np.ndarray
+    camera: Camera
+
+    @classmethod
+    def of(cls, cuts: list[np.ndarray], situation: Situation) -> _Sheet:
+        camera = replace(situation.camera, pose=np.eye(4))
+        depth = situation.xyz[..., 2].astype(np.float64)
+        vertices, part, faces, source, count = [], [], [], [], 0
+        for number, cut in enumerate(cuts):
+            # Corners lie where the pixels around them that belong to the part lie, on average.
+            around, total = np.zeros(np.add(cut.shape, 1)), np.zeros(np.add(cut.shape, 1))
+            for y in (0, 1):
+                for x in (0, 1):
+                    view = np.s_[y : y + cut.shape[0], x : x + cut.shape[1]]
+                    around[view] += cut
+                    total[view] += np.where(cut, depth, 0.0)
+            used = around > 0
+            index = np.full(used.shape, -1)
+            index[used] = count + np.arange(used.sum())
+            v, u = np.nonzero(used)
+            rays = np.stack([u - 0.5, v - 0.5, np.ones(len(u))], -1) @ np.linalg.inv(camera.K).T
+            vertices.append(rays * (total[used] / around[used])[:, None])
+            part.append(np.full(len(u), number))
+            count += len(u)
+            a, b = index[:-1, :-1][cut], index[:-1, 1:][cut]
+            c, d = index[1:, :-1][cut], index[1:, 1:][cut]
+            faces.append(np.stack([np.stack([a, b, d], -1), np.stack([a, d, c], -1)], 1))
+            source.append(np.flatnonzero(cut))
+        return cls(
+            np.concatenate(vertices),
+            np.concatenate(part).astype(np.int32)[:, None],
+            np.ascontiguousarray(np.concatenate(faces).reshape(-1, 3), np.int32),
+            np.repeat(np.concatenate(source), 2),
+            camera,
+        )
+
+    def draw(self, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where squares are seen [H, W], the pixel [H, W] they come from, and their points."""
+        weights = np.ones(self.part.shape, np.float32)
+        matrices = image_matrix(self.camera) @ poses
+        placed = place(self.vertices, self.part, weights, matrices)
+        fragments = draw(placed, self.faces, self.camera, threads=1)
+        return fragments.face >= 0, self.source[fragments.face], fragments.xyz
+
+
+def fill(picture: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """[H, W, C] float32: a picture whose unknown pixels follow from those around them, smoothly.
+
+    Pixels are averaged in ever larger squares until all is known, and then handed down again.
+    """
+    if known.all():
+        return picture
+    values = np.where(known[..., None], picture, 0.0)
+    if not known.any() or min(known.shape) < 2:
+        mean = values.sum((0, 1)) / max(known.sum(), 1)
+        return np.where(known[..., None], picture, mean).astype(np.float32)
+    height, width = -(-known.shape[0] // 2), -(-known.shape[1] // 2)
+    pad = ((0, 2 * height - known.shape[0]), (0, 2 * width - known.shape[1]))
+    counts = np.pad(known, pad).reshape(height, 2, width, 2).sum((1, 3))
+    sums = np.pad(values, (*pad, (0, 0))).reshape(height, 2, width, 2, -1).sum((1, 3))
+    coarse = fill((sums / np.maximum(counts, 1)[..., None]).astype(np.float32), counts > 0)
+    finer = _smooth(coarse.repeat(2, 0).repeat(2, 1))[: known.shape[0], : known.shape[1]]
+    return np.where(known[..., None], picture, finer).astype(np.float32)
+
+
+def _smooth(picture: np.ndarray) -> np.ndarray:
+    """A picture softened by (1, 2, 1) / 4 along both sides."""
+    for axis in (0, 1):
+        ends = [(1, 1) if one == axis else (0, 0) for one in range(3)]
+        wide = np.pad(picture, ends, mode="edge")
+        before, here, after = (
+            np.take(wide, range(k, k + picture.shape[axis]), axis) for k in range(3)
+        )
+        picture = (before + 2 * here + after) / 4
+    return picture

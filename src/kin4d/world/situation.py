@@ -1,0 +1,137 @@
+"""Situation: what is known before anything is imagined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kin4d.errors import InputError
+from kin4d.geometry.camera import Camera
+from kin4d.geometry.mesh import face_normals
+from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.render.pointmaps import Actor, render_actors
+
+TRACKED = 384
+"""Points of the robot's surface that are followed."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Situation:
+    """A first picture, and exactly what the robot will do.
+
+    Attributes:
+        image: [H, W, 3] uint8: the first frame.
+        xyz: [H, W, 3] float32 m in the camera frame: its geometry; NaN where unknown.
+        robot: The robot alone in T frames, exactly: drawn from its own model; mask id 1.
+        track: [T, N, 3] float32 m in the camera frame: points of the robot's surface, seen or not,
+            the same ones in all frames.
+        base: [4, 4] the robot's base in the camera frame; its z axis is up.
+        language: What the robot was asked to do.
+        actions: [T, a] float32: what it is commanded, or None.
+    """
+
+    image: np.ndarray
+    xyz: np.ndarray
+    robot: PointmapVideo
+    track: np.ndarray
+    base: np.ndarray = field(default_factory=lambda: np.eye(4))
+    language: str = ""
+    actions: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        camera = self.robot.camera
+        size = (camera.height, camera.width, 3)
+        for name, dtype in (("image", np.uint8), ("xyz", np.float32)):
+            value = getattr(self, name)
+            if value.shape != size or value.dtype != dtype:
+                raise InputError(
+                    f"the situation's {name} does not fit its camera",
+                    value=(value.shape, str(value.dtype)),
+                    allowed=f"{size} {np.dtype(dtype)}",
+                )
+        if self.track.ndim != 3 or len(self.track) != len(self.robot):
+            raise InputError(
+                "tracked points of the robot", value=self.track.shape, allowed="[frames, N, 3]"
+            )
+
+    def __len__(self) -> int:
+        return len(self.robot)
+
+    @property
+    def camera(self) -> Camera:
+        """The one camera."""
+        return self.robot.camera
+
+    @property
+    def seconds(self) -> float:
+        """Between two frames."""
+        return 1 / self.robot.fps
+
+    def to_base(self, points: np.ndarray) -> np.ndarray:
+        """Points [..., 3] from the camera frame to the robot's base."""
+        inverse = np.linalg.inv(self.base)
+        return points @ inverse[:3, :3].T + inverse[:3, 3]
+
+
+def observe(
+    image: np.ndarray,
+    xyz: np.ndarray,
+    robot: Actor,
+    camera: Camera,
+    *,
+    fps: float,
+    base: np.ndarray | None = None,
+    language: str = "",
+    actions: np.ndarray | None = None,
+    threads: int | None = None,
+) -> Situation:
+    """The situation of a picture and a moving robot.
+
+    Args:
+        image: [H, W, 3] uint8.
+        xyz: [H, W, 3] m in the camera frame; NaN where unknown.
+        robot: Its model and motion; see `Actor.of_body`.
+        camera: Of the picture.
+        fps: Of the robot's motion.
+        base: [4, 4] the robot's base in the world of the camera's pose.
+        language: What the robot was asked to do.
+        actions: [T, a] what it is commanded.
+        threads: That draw; all usable cores if None.
+    """
+    drawn = render_actors([robot], camera, fps=fps, threads=threads)
+    to_camera = camera.world_to_camera
+    tracked = track_surface(robot)
+    tracked = tracked @ to_camera[:3, :3].T + to_camera[:3, 3]
+    return Situation(
+        image=image,
+        xyz=xyz.astype(np.float32, copy=False),
+        robot=drawn,
+        track=tracked.astype(np.float32),
+        base=to_camera @ (np.eye(4) if base is None else base),
+        language=language,
+        actions=actions,
+    )
+
+
+def track_surface(robot: Actor, count: int = TRACKED) -> np.ndarray:
+    """[T, count, 3] m in the world: points of a robot's surface as it moves.
+
+    Every link has about as many points as any other: what touches things is small.
+    """
+    if robot.skin is None or robot.transforms is None or not robot.skin.is_rigid:
+        raise InputError(f"'{robot.name}' is not made of rigid links", allowed="a robot")
+    mesh, dice = robot.mesh, np.random.default_rng(0)
+    link_of_face = robot.skin.joints[mesh.faces[:, 0], 0]
+    area = np.linalg.norm(face_normals(mesh.vertices, mesh.faces), axis=-1)
+    links = np.unique(link_of_face[area > 0])
+    shares = np.diff(np.arange(len(links) + 1) * count // len(links))
+    faces = []
+    for link, share in zip(links, shares, strict=True):
+        weight = area * (link_of_face == link)
+        faces.append(dice.choice(len(area), share, p=weight / weight.sum()))
+    face = np.concatenate(faces)
+    corner_weights = dice.dirichlet(np.ones(3), count)
+    points = np.einsum("nc,ncd->nd", corner_weights, mesh.vertices[mesh.faces[face]])
+    matrices = robot.transforms[:, link_of_face[face]]
+    return (matrices[..., :3, :3] @ points[None, :, :, None])[..., 0] + matrices[..., :3, 3]
