@@ -104,7 +104,7 @@ def train(
         loss: What to make small.
         plan: How.
         out: Folder of the run: ``checkpoint.safetensors``, ``weights.safetensors`` (the average,
-            or the model itself if none is kept) and TensorBoard logs.
+            or the model itself if none is kept; without frozen parameters) and TensorBoard logs.
         about: Kept in both files; a checkpoint about something else is refused.
         validate: Measured on the averaged model at every checkpoint.
         say: Takes lines of the log.
@@ -176,28 +176,39 @@ class _Run:
         self.model, self.optimizer, self.about, self.plan = model, optimizer, about, plan
         self.step = 0
         self.seconds, self._since = 0.0, time.monotonic()
-        self.average = {
-            name: tensor.detach().clone() for name, tensor in model.state_dict().items()
-        }
+        # Frozen parameters are somebody else's: they are neither averaged nor saved.
+        self._frozen = {name for name, p in model.named_parameters() if not p.requires_grad}
+        self.average = {name: tensor.detach().clone() for name, tensor in self.learned().items()}
+
+    def learned(self) -> dict[str, Tensor]:
+        """The model's state but for frozen parameters."""
+        state = self.model.state_dict()
+        return {name: value for name, value in state.items() if name not in self._frozen}
 
     def advance(self) -> None:
         """Count a step, and let the average follow."""
         self.step += 1
         # Young averages follow fast, so that they forget where the weights began.
         keep = min(self.plan.average, self.step / (self.step + 10))
-        for name, value in self.model.state_dict().items():
+        for name, value in self.learned().items():
             self.average[name].lerp_(value, 1 - keep)
 
     def weights(self) -> dict[str, Tensor]:
         """What a run is for."""
-        return self.average if self.plan.average else self.model.state_dict()
+        return self.average if self.plan.average else self.learned()
+
+    def put(self, learned: dict[str, Tensor]) -> None:
+        """Give the model what `learned` returned."""
+        missing, unknown = self.model.load_state_dict(learned, strict=False)
+        if unknown or set(missing) - self._frozen:
+            raise InputError("a checkpoint does not fit the model", value=[*unknown, *missing][0])
 
     def spent(self) -> float:
         """Seconds of training so far, over all stretches."""
         return self.seconds + time.monotonic() - self._since
 
     def save(self, file: Path) -> None:
-        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        tensors = {f"model.{name}": value for name, value in self.learned().items()}
         tensors |= {f"average.{name}": value for name, value in self.average.items()}
         for number, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": value for name, value in state.items()}
@@ -217,7 +228,7 @@ class _Run:
         for name, tensor in tensors.items():
             kind, _, rest = name.partition(".")
             groups[kind][rest] = tensor
-        self.model.load_state_dict(groups["model"])
+        self.put(groups["model"])
         self.average = groups["average"]
         state: dict[int, dict[str, Tensor]] = {}
         for name, tensor in groups["optimizer"].items():
@@ -232,13 +243,13 @@ def _report(run: _Run, validate: Any, out: Path, writer: Any, say: Callable[[str
     """Write the weights and, if there is something to measure, how good they are."""
     facts = {"step": run.step, "hours": round(run.spent() / 3600, 3), "plan": asdict(run.plan)}
     if validate is not None:
-        kept = {name: value.clone() for name, value in run.model.state_dict().items()}
-        run.model.load_state_dict(run.weights())
+        kept = {name: value.clone() for name, value in run.learned().items()}
+        run.put(run.weights())
         run.model.eval()
         with torch.no_grad():
             facts["dev"] = validate(run.model)
         run.model.train()
-        run.model.load_state_dict(kept)
+        run.put(kept)
         for name, number in facts["dev"].items():
             writer.add_scalar(f"dev/{name}", number, run.step)
         words = "  ".join(f"{name} {number:.4g}" for name, number in facts["dev"].items())

@@ -97,6 +97,8 @@ class WorldConfig:
                 raise _wrong(name, getattr(self, name), "a share, 0 <= share < 1")
         if self.start_noise < 0 or self.shift <= 0:
             raise InputError("start_noise must not be negative, and shift must be positive")
+        if self.start == "composite" and self.first == "ramp":
+            raise _wrong("first", self.first, "'pointmap', for the composite shows true geometry")
         if self.frames % CELL[0] != 1 or self.frames < 5:
             raise _wrong("frames", self.frames, "4 k + 1, at least 5")
         for name, cells in (("height", self.grid[1]), ("width", self.grid[2])):

@@ -1,0 +1,169 @@
+"""Generator: a codec and a transformer that imagine together; one object to train, save and use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from kin4d.errors import InputError
+from kin4d.training.checkpoint import load_tensors, save_tensors
+from kin4d.training.weights import check_fit, read_weights, weights_file
+from kin4d.world.batch import Clips, Encoded, condition_of, encode_clips
+from kin4d.world.codec import AnyCodec, codec_facts, codec_from
+from kin4d.world.conditioning import Condition, fuse, split
+from kin4d.world.config import WorldConfig
+from kin4d.world.flow import flow_loss, sample
+from kin4d.world.normalise import from_unit
+from kin4d.world.transformer import WorldTransformer
+
+VERSION = 1
+"""Of the weights' layout; others are refused."""
+
+CODEC_FILE = "codec.safetensors"
+"""Beside the weights of a run that has not ended."""
+
+
+class Imagined(NamedTuple):
+    """B videos.
+
+    Attributes:
+        rgb: [B, T, H, W, 3] uint8.
+        xyz: [B, T, H, W, 3] float32 m, camera frame; NaN where nothing is seen.
+    """
+
+    rgb: Tensor
+    xyz: Tensor
+
+
+class Generator(nn.Module):
+    """The generative half of a world model. Only the transformer learns; the codec is done."""
+
+    def __init__(
+        self, config: WorldConfig, codec: AnyCodec, transformer: WorldTransformer | None = None
+    ) -> None:
+        super().__init__()
+        if codec.channels != config.latent_channels:
+            raise InputError(
+                "this codec has another number of latent channels than the config",
+                value=codec.channels,
+                allowed=str(config.latent_channels),
+            )
+        self.config = config
+        self.codec = codec.requires_grad_(False)
+        self.transformer = transformer if transformer is not None else WorldTransformer(config)
+
+    def forward(self, noisy: Tensor, times: Tensor, condition: Condition) -> Tensor:
+        """The transformer's output; see there."""
+        return self.transformer(noisy, times, condition)
+
+    @property
+    def device(self) -> torch.device:
+        """Of the transformer."""
+        return self.transformer.proj_out.weight.device
+
+    @torch.no_grad()
+    def encode(self, clips: Clips) -> Encoded:
+        """Clips as latents; worth keeping, for they do not change while the transformer learns."""
+        return encode_clips(clips, self.config, self.codec)
+
+    def importance(self) -> Tensor:
+        """[1, m C, 1, 1, w']: weight of an error in each latent number."""
+        width = self.config.grid[2]
+        halves = [
+            self.codec.importance(modality).view(1, -1, 1, 1, 1).expand(-1, -1, -1, -1, width)
+            for modality in ("rgb", "xyz")
+        ]
+        return fuse(halves[0], halves[1], self.config)
+
+    @torch.no_grad()
+    def imagine(
+        self,
+        clips: Clips | Encoded,
+        *,
+        steps: int = 4,
+        seed: int = 0,
+        guidance: float = 1.0,
+        progress: Callable[[Any], Any] = lambda steps: steps,
+    ) -> Imagined:
+        """What follows from first frames and robots; what happened is not looked at.
+
+        Args:
+            clips: What is known.
+            steps: Of the flow; one is regression.
+            seed: Another seed is another future.
+            guidance: See `kin4d.world.flow.sample`.
+            progress: Wraps the iterable of steps.
+        """
+        encoded = clips if isinstance(clips, Encoded) else self.encode(clips)
+        kind = self.transformer.proj_out.weight.dtype
+        condition = condition_of(encoded, self.config, soft=False).to(self.device, kind)
+        latents = sample(
+            self,
+            condition,
+            self.config,
+            steps=steps,
+            seed=seed,
+            guidance=guidance,
+            progress=progress,
+        )
+        return self.decode(latents, encoded)
+
+    @torch.no_grad()
+    def decode(self, latents: Tensor, encoded: Encoded) -> Imagined:
+        """Fused latents [B, m C, t, h, w'] as videos, in the bounds of the clips they belong to."""
+        rgb, xyz = split(latents, self.config)
+        colours = (self.codec.decode(rgb, "rgb").float() + 1) * 127.5
+        unit = self.codec.decode(xyz, "xyz").float()
+        return Imagined(
+            colours.round().clamp(0, 255).to(torch.uint8).movedim(1, -1),
+            from_unit(unit, encoded.bounds).movedim(1, -1),
+        )
+
+
+def training_loss(
+    model: nn.Module, batch: Clips | Encoded, done: float
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The flow's loss, as `kin4d.training.train` asks for it; `model` may be wrapped."""
+    generator = getattr(model, "module", model)
+    assert isinstance(generator, Generator)
+    encoded = batch if isinstance(batch, Encoded) else generator.encode(batch)
+    return flow_loss(model, encoded.to(generator.device), generator.config, generator.importance())
+
+
+def save_generator(path: str | Path, generator: Generator, about: dict) -> None:
+    """Write weights, codec included, that `load_generator` reads."""
+    said = {
+        **about,
+        "model": "world",
+        "version": VERSION,
+        "config": generator.config.to_dict(),
+        "codec": codec_facts(generator.codec),
+    }
+    save_tensors(path, generator.state_dict(), said)
+
+
+def load_generator(name: str | Path) -> Generator:
+    """The generator of a name, ready for use.
+
+    Args:
+        name: One that ships ("tiny"), a .safetensors file, a folder of a run, ended or not, or
+            "owner/name" on the Hugging Face hub.
+    """
+    file = weights_file(name, "world")
+    tensors, about = read_weights(file, model="world", version=VERSION, train="kin4d train world")
+    config = WorldConfig.from_dict(about["config"])
+    parts = {
+        part: {k[len(part) + 1 :]: v for k, v in tensors.items() if k.startswith(f"{part}.")}
+        for part in ("codec", "transformer")
+    }
+    if not parts["codec"]:
+        parts["codec"], _ = load_tensors(file.parent / CODEC_FILE)
+    codec = codec_from(about["codec"], parts["codec"])
+    transformer = WorldTransformer(config)
+    check_fit(transformer.state_dict(), parts["transformer"])
+    transformer.load_state_dict(parts["transformer"])
+    return Generator(config, codec, transformer).requires_grad_(False).eval()

@@ -1,0 +1,165 @@
+"""Training end to end: weights that load, runs that go on, one batch learned by heart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from kin4d.errors import InputError
+from kin4d.training import Plan, load_tensors, save_tensors
+from kin4d.world.batch import Clips
+from kin4d.world.codec import PcaCodec, make_codec
+from kin4d.world.generator import Generator, load_generator, save_generator
+from kin4d.world.train import judge, planned, train_world
+
+pytest.importorskip("accelerate")
+
+
+@pytest.fixture
+def feed(clips: Callable) -> Callable[[int, int], Iterator[Clips]]:
+    def endless(rank: int, step: int) -> Iterator[Clips]:
+        while True:
+            yield clips([rank + step, rank + step + 1])
+            step += 1
+
+    return endless
+
+
+def test_a_run_writes_weights_that_imagine(
+    feed: Callable, clips: Callable, toy: Callable, pca: PcaCodec, tmp_path: Path
+) -> None:
+    plan = Plan(steps=4, warm=1, save_every=0.0, log_every=2)
+    trained = train_world(
+        feed, tmp_path, codec=pca, config=toy(), plan=plan, dev=[clips([5])], data={"of": "toys"}
+    )
+    tensors, about = load_tensors(tmp_path / "weights.safetensors")
+    assert about["data"] == {"of": "toys"}
+    assert {"psnr", "still_psnr", "moving_psnr", "metres"} <= set(about["training"]["dev"])
+    assert any(name.startswith("codec.") for name in tensors)
+    again = load_generator(tmp_path)
+    one, two = (g.imagine(clips([3], happened=False), steps=2) for g in (trained, again))
+    assert torch.equal(one.rgb, two.rgb)
+    assert torch.equal(one.xyz.nan_to_num(), two.xyz.nan_to_num())
+    assert one.rgb.shape == (1, 9, 16, 32, 3)
+    assert one.xyz.shape == (1, 9, 16, 32, 3)
+
+
+def test_a_run_that_has_not_ended_can_be_used_and_goes_on(
+    feed: Callable, clips: Callable, toy: Callable, pca: PcaCodec, tmp_path: Path
+) -> None:
+    plan = Plan(steps=6, warm=1, save_every=0.0, log_every=2, decay=0.0)
+    whole = train_world(feed, tmp_path / "whole", codec=pca, config=toy(), plan=plan)
+
+    class Killed(Exception):
+        pass
+
+    def cut(rank: int, step: int) -> Iterator[Clips]:
+        for number, batch in enumerate(feed(rank, step), start=step):
+            if number == 3:
+                raise Killed
+            yield batch
+
+    with pytest.raises(Killed):
+        train_world(cut, tmp_path / "cut", codec=pca, config=toy(), plan=plan)
+    halfway = load_generator(tmp_path / "cut")
+    assert halfway.imagine(clips([0])).rgb.shape == (1, 9, 16, 32, 3)
+    ended = train_world(feed, tmp_path / "cut", codec=pca, config=toy(), plan=plan)
+    for name, value in whole.state_dict().items():
+        assert torch.equal(value, ended.state_dict()[name]), name
+
+
+def test_latents_kept_teach_the_same(
+    feed: Callable, toy: Callable, pca: PcaCodec, tmp_path: Path
+) -> None:
+    plan = Plan(steps=2, warm=1, log_every=1)
+    generator = Generator(toy(), pca)
+
+    def kept(rank: int, step: int) -> Iterator:
+        for batch in feed(rank, step):
+            tensors = generator.encode(batch).tensors()
+            yield type(generator.encode(batch))(**tensors)
+
+    one = train_world(feed, tmp_path / "a", codec=pca, config=toy(), plan=plan)
+    two = train_world(kept, tmp_path / "b", codec=pca, config=toy(), plan=plan)
+    for name, value in one.state_dict().items():
+        assert torch.equal(value, two.state_dict()[name]), name
+
+
+def test_an_untrained_model_leaves_the_composite(
+    clips: Callable, toy: Callable, pca: PcaCodec
+) -> None:
+    generator = Generator(toy(), pca)
+    found = judge(generator, [clips([1, 2])])
+    assert found["psnr"] == pytest.approx(found["still_psnr"], abs=1e-6)
+    assert found["metres"] == pytest.approx(found["still_metres"], abs=1e-6)
+    assert found["moving_psnr"] < found["psnr"]
+
+
+def test_weights_that_do_not_fit_are_refused(toy: Callable, pca: PcaCodec, tmp_path: Path) -> None:
+    generator, file = Generator(toy(), pca), tmp_path / "weights.safetensors"
+    save_generator(file, generator, {})
+    tensors, about = load_tensors(file)
+    for change, said in (
+        ({"version": 99}, "another version"),
+        ({"model": "neurok"}, "another model"),
+        ({"config": {**about["config"], "ffn": 65}}, "do not match their config"),
+        ({"config": {**about["config"], "telepathy": 1}}, "does not know"),
+    ):
+        save_tensors(file, tensors, {**about, **change})
+        with pytest.raises(InputError, match=said):
+            load_generator(tmp_path)
+    tensors.pop("transformer.proj_out.bias")
+    save_tensors(file, tensors, about)
+    with pytest.raises(InputError, match="lack a tensor"):
+        load_generator(tmp_path)
+    with pytest.raises(InputError, match="another number of latent channels"):
+        Generator(toy(latent_channels=8), pca)
+    save_generator(file, generator, {})
+    with pytest.raises(InputError, match="another config"):
+        train_world(lambda *_: iter(()), tmp_path, codec=pca, config=toy(ffn=65), start=file)
+
+
+def test_the_wan_codec_is_kept_with_the_weights(
+    clips: Callable, toy: Callable, tmp_path: Path
+) -> None:
+    config = toy(codec="vae", vae_width=4, latent_channels=8)
+    generator = Generator(config, make_codec(config))
+    save_generator(tmp_path / "weights.safetensors", generator, {})
+    one, two = (g.imagine(clips([1])) for g in (generator, load_generator(tmp_path)))
+    assert torch.equal(one.rgb, two.rgb)
+
+
+def test_presets_are_named() -> None:
+    assert planned("tiny", steps=7, rate=None).steps == 7
+    with pytest.raises(InputError, match="no such preset"):
+        planned("enormous")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"start": "noise", "fusion": "width", "target": "velocity", "first": "ramp"},
+    ],
+)
+def test_one_batch_is_learned_by_heart(
+    form: dict, clips: Callable, toy: Callable, pca: PcaCodec, tmp_path: Path
+) -> None:
+    config = toy(**form, head_dim=32, ffn=256, soft_mask=0.0, start_noise=0.1)
+    batch = clips([0, 1, 2])
+    kept = Generator(config, pca).encode(batch)
+
+    def feed(rank: int, step: int) -> Iterator:
+        while True:
+            yield kept
+
+    plan = Plan(steps=800, rate=3e-3, warm=20, log_every=400)
+    generator = train_world(feed, tmp_path, codec=pca, config=config, plan=plan)
+    found = judge(generator, [batch], steps=1 if config.target == "x0" else 16)
+    start = judge(Generator(config, pca), [batch])
+    assert found["psnr"] > start["psnr"] + 6
+    assert found["metres"] < 0.5 * start["metres"]
