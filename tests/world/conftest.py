@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import torch
 
-from kin4d.world.batch import Clips
+from kin4d.world.batch import Clips, videos_of
 from kin4d.world.codec import PcaCodec, fit_pca
 from kin4d.world.config import WorldConfig
 from kin4d.world.control import hash_words
@@ -82,12 +81,5 @@ def toy() -> Callable[..., WorldConfig]:
 
 @pytest.fixture(scope="session")
 def pca() -> PcaCodec:
-    """Fitted to toy clips in a plain form."""
-    from kin4d.world.normalise import find_bounds, to_unit
-
-    def video(array: object) -> torch.Tensor:
-        return torch.as_tensor(array).float().movedim(-1, 1)
-
-    some = make_clips([0, 1, 2])
-    bounds = find_bounds(video(some.first_xyz), video(some.robot_xyz))
-    return fit_pca([(video(some.rgb) / 127.5 - 1, to_unit(video(some.xyz), bounds))], 16)
+    """Fitted to toy clips."""
+    return fit_pca(videos_of(make_clips([0, 1, 2])), 16)

@@ -67,8 +67,8 @@ def test_controls_show_no_more_than_they_say(
             condition_of(encode_clips(c, config, pca), config, soft=False)
             for c in (before, type(before)(**changed))
         )
-        same = torch.allclose(a.latents, b.latents, atol=0.5) and (
-            a.robot is None or torch.allclose(a.robot, b.robot, atol=0.5)
+        same = torch.allclose(a.latents, b.latents, atol=1e-3) and (
+            a.robot is None or torch.allclose(a.robot, b.robot, atol=1e-3)
         )
         assert same != told[name], name
 

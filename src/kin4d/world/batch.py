@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -101,30 +102,19 @@ class Encoded:
 
 
 def encode_clips(clips: Clips, config: WorldConfig, codec: AnyCodec) -> Encoded:
-    """Clips as latents."""
-    tensors: dict[str, Any] = {
-        field.name: None if (v := getattr(clips, field.name)) is None else torch.as_tensor(v)
-        for field in fields(clips)
-    }
-    _check(tensors, config)
+    """Clips as latents, on the codec's device."""
+    device = next(codec.parameters()).device
+    arrays = _tensors(clips, device)
+    _check(arrays, config)
     control = CONTROLS[config.control]
-    rgb, robot_rgb = _colours(tensors["first_rgb"][:, None]), _colours(tensors["robot_rgb"])
-    xyz, robot_xyz = _points(tensors["first_xyz"][:, None]), _points(tensors["robot_xyz"])
-    mask = tensors["robot_mask"].bool()
-    robot_xyz = robot_xyz.masked_fill(~mask[:, None], float("nan"))
-    bounds = find_bounds(xyz[:, :, 0], robot_xyz)
-    shown = mask & ~(robot_xyz[:, 2] > xyz[:, 2] + _DEEPER)
-    xyz, robot_xyz = to_unit(xyz, bounds), to_unit(robot_xyz, bounds)
-    robot = Robot(robot_rgb.masked_fill(~mask[:, None], -1.0), robot_xyz, mask)
-    out: dict[str, Tensor | None] = {"robot_mask": pool_mask(mask)}
+    rgb, xyz, robot, bounds, shown = _videos(arrays)
+    out: dict[str, Tensor] = {"robot_mask": pool_mask(robot.mask)}
     if config.start == "composite":
-        for name, first, drawn in (("rgb", rgb, robot.rgb), ("xyz", xyz, robot.xyz)):
-            over = shown[:, None] & (name in control.reveals)
-            # The first frame is the first frame: its robot is in it already.
-            video = torch.where(over, drawn, first)
-            out[f"known_{name}"] = codec.encode(torch.cat([first, video[:, :, 1:]], 2), name)
+        for name, first, drawn in _halves((rgb, robot.rgb), (xyz, robot.xyz)):
+            video = torch.where(shown[:, None] & (name in control.reveals), drawn, first)
+            out[f"known_{name}"] = codec.encode(video, name)
     elif config.first == "pointmap":
-        for name, first in (("rgb", rgb), ("xyz", xyz)):
+        for name, first in _halves((rgb,), (xyz,)):
             out[f"known_{name}"] = codec.encode(_then_nothing(first, config), name)
     else:
         # The published form: both halves in one wide video, scaled as colours are.
@@ -134,19 +124,47 @@ def encode_clips(clips: Clips, config: WorldConfig, codec: AnyCodec) -> Encoded:
     for name in control.halves:
         assert control.draw is not None
         out[f"robot_{name}"] = codec.encode(*control.draw(robot, name))
-    if tensors["rgb"] is not None:
-        out["rgb"] = codec.encode(_colours(tensors["rgb"]), "rgb")
-        out["xyz"] = codec.encode(to_unit(_points(tensors["xyz"]), bounds), "xyz")
-    if tensors["moves"] is not None:
-        out["moves"] = _pool(tensors["moves"].float())
-    said = tensors[control.says] if control.says else None
-    return Encoded(
-        **{name: value for name, value in out.items() if value is not None},
-        said=said.float() if control.says == "actions" else said,
-        image=tensors["image"],
-        centre=bounds.centre,
-        scale=bounds.scale,
-    )  # type: ignore[arg-type]
+    if "rgb" in arrays:
+        out["rgb"] = codec.encode(_colours(arrays["rgb"]), "rgb")
+        out["xyz"] = codec.encode(to_unit(_points(arrays["xyz"]), bounds), "xyz")
+    if "moves" in arrays:
+        out["moves"] = _pool(arrays["moves"].float())
+    if control.says:
+        said = arrays[control.says]
+        out["said"] = said.float() if control.says == "actions" else said
+    if "image" in arrays:
+        out["image"] = arrays["image"]
+    return Encoded(**out, centre=bounds.centre, scale=bounds.scale)
+
+
+def videos_of(clips: Clips) -> Iterator[tuple[Tensor, Tensor]]:
+    """RGB and XYZ [B, 3, T, H, W] in [-1, 1] for codecs to learn from: all, then the robot alone."""
+    arrays = _tensors(clips, torch.device("cpu"))
+    if "rgb" not in arrays or "xyz" not in arrays:
+        raise InputError("a codec learns from clips that say what happened")
+    _, _, robot, bounds, _ = _videos(arrays)
+    yield _colours(arrays["rgb"]), to_unit(_points(arrays["xyz"]), bounds)
+    yield robot.rgb, robot.xyz
+
+
+def _tensors(clips: Clips, device: torch.device) -> dict[str, Tensor]:
+    values = {field.name: getattr(clips, field.name) for field in fields(clips)}
+    return {k: torch.as_tensor(v).to(device) for k, v in values.items() if v is not None}
+
+
+def _videos(arrays: dict[str, Tensor]) -> tuple[Tensor, Tensor, Robot, Bounds, Tensor]:
+    """First frame and robot in [-1, 1], their bounds, and where the robot hides the first frame."""
+    rgb, robot_rgb = _colours(arrays["first_rgb"][:, None]), _colours(arrays["robot_rgb"])
+    xyz, robot_xyz = _points(arrays["first_xyz"][:, None]), _points(arrays["robot_xyz"])
+    mask = arrays["robot_mask"].bool()
+    robot_xyz = robot_xyz.masked_fill(~mask[:, None], float("nan"))
+    bounds = find_bounds(xyz[:, :, 0], robot_xyz)
+    shown = mask & ~(robot_xyz[:, 2] > xyz[:, 2] + _DEEPER)
+    # The first frame is the first frame: its robot is in it already.
+    shown[:, 0] = False
+    robot_rgb = robot_rgb.masked_fill(~mask[:, None], -1.0)
+    robot = Robot(robot_rgb, to_unit(robot_xyz, bounds), mask)
+    return rgb, to_unit(xyz, bounds), robot, bounds, shown
 
 
 def condition_of(encoded: Encoded, config: WorldConfig, *, soft: bool) -> Condition:
@@ -171,6 +189,10 @@ def condition_of(encoded: Encoded, config: WorldConfig, *, soft: bool) -> Condit
     )
 
 
+def _halves(rgb: tuple, xyz: tuple) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    return ("rgb", *rgb), ("xyz", *xyz)
+
+
 def _colours(video: Tensor) -> Tensor:
     """[B, T, H, W, 3] uint8 to [B, 3, T, H, W] in [-1, 1]."""
     return (video.float() / 127.5 - 1).movedim(-1, 1)
@@ -191,7 +213,7 @@ def _pool(weights: Tensor) -> Tensor:
     return torch.nn.functional.avg_pool3d(spread[:, None], CELL)
 
 
-def _check(tensors: dict[str, Any], config: WorldConfig) -> None:
+def _check(arrays: dict[str, Tensor], config: WorldConfig) -> None:
     size = (config.height, config.width)
     frames = (config.frames, *size)
     shapes = {
@@ -206,11 +228,11 @@ def _check(tensors: dict[str, Any], config: WorldConfig) -> None:
         "actions": (config.frames, config.actions),
     }
     for name, shape in shapes.items():
-        value = tensors[name]
+        value = arrays.get(name)
         if value is not None and tuple(value.shape[1:]) != shape:
             raise InputError(f"clips' {name}", value=tuple(value.shape[1:]), allowed=str(shape))
     says = CONTROLS[config.control].says
-    if says and tensors[says] is None:
+    if says and says not in arrays:
         raise InputError(f"{config.control} control needs the clips' {says}")
-    if (tensors["rgb"] is None) != (tensors["xyz"] is None):
+    if ("rgb" in arrays) != ("xyz" in arrays):
         raise InputError("clips need both rgb and xyz of what happened, or neither")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -41,7 +41,9 @@ class Codec(Protocol):
 class VaeCodec(nn.Module):
     """AutoencoderKLWan, shared by both modalities; pointmaps are scaled once more, as published."""
 
-    def __init__(self, vae: nn.Module) -> None:
+    vae: Any
+
+    def __init__(self, vae: Any) -> None:
         super().__init__()
         self.vae = vae.requires_grad_(False).eval()
         self.channels = int(vae.config.z_dim)

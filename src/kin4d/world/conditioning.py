@@ -129,7 +129,7 @@ def told_cells(config: WorldConfig) -> Tensor:
         if modality in control.halves:
             told[:, :, control.from_frame :] = True
         halves.append(told)
-    return fuse(*halves, config)
+    return fuse(halves[0], halves[1], config)
 
 
 def check_condition(condition: Condition, config: WorldConfig) -> None:

@@ -15,6 +15,7 @@ from kin4d.training import Plan, load_tensors, train
 from kin4d.training.weights import FILE
 from kin4d.world.batch import Clips, Encoded
 from kin4d.world.codec import AnyCodec, codec_facts, save_codec
+from kin4d.world.conditioning import fuse
 from kin4d.world.config import PRESETS, WorldConfig
 from kin4d.world.generator import (
     CODEC_FILE,
@@ -119,16 +120,13 @@ def judge(generator: Generator, batches: Iterable[Clips], *, steps: int = 1) -> 
         encoded = generator.encode(clips)
         rgb, xyz = (torch.as_tensor(value)[:, 1:] for value in (clips.rgb, clips.xyz))
         moves = None if clips.moves is None else torch.as_tensor(clips.moves)[:, 1:] > 1
-        known = torch.cat(
-            [encoded.known_rgb, encoded.known_xyz],
-            1 if generator.config.fusion == "channel" else -1,
-        )
+        known = fuse(encoded.known_rgb, encoded.known_xyz, generator.config)
         for name, video in (
             ("", generator.imagine(encoded, steps=steps)),
             ("still_", generator.decode(known, encoded)),
         ):
-            wrong = (video.rgb[:, 1:].float() - rgb.float()).square().mean(-1) / 255**2
-            apart = (video.xyz[:, 1:] - xyz).norm(dim=-1)
+            wrong = (video.rgb[:, 1:].cpu().float() - rgb.float()).square().mean(-1) / 255**2
+            apart = (video.xyz[:, 1:].cpu() - xyz).norm(dim=-1)
             rows = {"psnr": wrong.flatten(), "metres": apart[apart.isfinite()]}
             if moves is not None:
                 rows["moving_psnr"] = wrong[moves]

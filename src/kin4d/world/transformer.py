@@ -6,7 +6,7 @@ Everything that Wan has keeps its name, and so do the parameters that Kinema4D a
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -53,7 +53,7 @@ class SplitContext:
 
     def __call__(
         self,
-        attn: nn.Module,
+        attn: Any,
         hidden_states: Tensor,
         encoder_hidden_states: Context,
         attention_mask: Tensor | None = None,
@@ -95,6 +95,10 @@ class WorldTransformer(WanTransformer3DModel):
     With "width" fusion and "vae" latents of 16 numbers the input has the published 36 channels:
     16 noisy, 4 mask, 16 condition.
     """
+
+    blocks: Any
+    condition_embedder: Any
+    _gradient_checkpointing_func: Any
 
     def __init__(self, world: WorldConfig) -> None:
         inner = world.inner
@@ -191,7 +195,7 @@ class WorldTransformer(WanTransformer3DModel):
     def _tell(self, condition: Condition) -> tuple[Tensor, Tensor]:
         """Mask and condition latents with the robot, or its actions, in them."""
         mask, latents = condition.mask, condition.latents
-        if self.control.says:
+        if condition.said is not None and self.control.says:
             shift = self.teller.channels(condition.said)
             return mask, latents if shift is None else latents + shift
         if condition.robot is None or condition.robot_mask is None:
@@ -217,7 +221,7 @@ class WorldTransformer(WanTransformer3DModel):
         image = None
         if condition.image is not None and self.world.image_dim:
             image = self.condition_embedder.image_embedder(condition.image)
-        if self.control.says:
+        if condition.said is not None and self.control.says:
             return Context(image, self.teller.tokens(condition.said))
         if condition.robot is None or condition.robot_mask is None:
             return Context(image, like.new_zeros(len(like), 1, like.shape[2]))
