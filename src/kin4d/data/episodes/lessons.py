@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from functools import lru_cache
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from kin4d.bodies.robot import RobotBody
 from kin4d.bodies.robot_names import load_robot
 from kin4d.data.episodes.episode import ROBOT, Episode
-from kin4d.data.episodes.parts import FIRST
+from kin4d.data.episodes.parts import FIRST, Parts
+from kin4d.data.episodes.store import EpisodeStore
 from kin4d.data.tasks.arm import ARMS, load_arm
 from kin4d.errors import InputError
 from kin4d.render.pointmaps import Actor
 from kin4d.world.rigid.lesson import Lesson, lesson_of
+from kin4d.world.rigid.painter import Canvases, painter_view
+from kin4d.world.rigid.seer import Views, first_view
+from kin4d.world.rigid.stage import Stage, moving_parts
 from kin4d.world.situation import Situation, observe, track_surface
 
 
@@ -50,9 +58,7 @@ def lesson_from(episode: Episode) -> Lesson | None:
 
     Only episodes whose parts a simulator knew can teach that.
     """
-    parts, video = episode.parts, episode.video
-    if parts is None:
-        raise InputError(f"episode '{episode.name}' does not know its rigid parts")
+    parts, video = _parts(episode), episode.video
     to_base = np.linalg.inv(episode.base)
     from_camera = to_base @ video.camera.pose
     seen = np.isfinite(video.xyz[0]).all(-1) & (parts.mask[0] != ROBOT)
@@ -64,6 +70,90 @@ def lesson_from(episode: Episode) -> Lesson | None:
         seconds=1 / episode.fps,
         seed=episode.seed or 0,
     )
+
+
+def view_from(episode: Episode) -> tuple[Tensor, Tensor]:
+    """What a seer learns from an episode: its first view [8, H, W], and parts [H, W] from 1 on."""
+    parts, video = _parts(episode), episode.video
+    to_base = np.linalg.inv(episode.base) @ video.camera.pose
+    robot = parts.mask[0] == ROBOT
+    part = np.maximum(parts.mask[0].astype(np.int64) - FIRST + 1, 0)
+    view = first_view(video.rgb[0], _carry(to_base, video.xyz[0]), robot)
+    return view, torch.from_numpy(part)
+
+
+def canvases_from(episode: Episode, frames: Sequence[int]) -> Canvases:
+    """What a painter learns from an episode: staged frames whose parts move as they truly did."""
+    parts, video = _parts(episode), episode.video
+    actor, chosen = robot_of(episode), [0, *frames]
+    assert actor.transforms is not None
+    actor = replace(actor, frames=len(chosen), transforms=actor.transforms[chosen])
+    situation = observe(
+        video.rgb[0],
+        video.xyz[0],
+        actor,
+        video.camera,
+        fps=episode.fps,
+        base=episode.base,
+        threads=1,
+    )
+    part = np.maximum(parts.mask[0].astype(int) - FIRST, -1)
+    moving = moving_parts(video.xyz[0], part, parts.motions)
+    stage = Stage(situation, part, moving)
+    staged = [stage.show(k, parts.motions[t][moving]) for k, t in enumerate(frames, 1)]
+    true = [*frames]
+    depth = np.log(video.xyz[true][..., 2] / np.stack([one.xyz[..., 2] for one in staged]))
+    return Canvases(
+        torch.stack([painter_view(situation, one) for one in staged]),
+        torch.from_numpy(video.rgb[true].astype(np.float32) / 127.5 - 1).permute(0, 3, 1, 2),
+        torch.from_numpy(depth.astype(np.float32)),
+        torch.from_numpy(video.mask[true] == ROBOT),
+    )
+
+
+def views(
+    store: EpisodeStore, numbers: Sequence[int], *, batch: int, seed: int, step: int = 0
+) -> Iterator[Views]:
+    """First views of episodes of a store, without end; a batch depends on seed and step alone."""
+    while True:
+        dice = np.random.default_rng([seed, step])
+        found = [view_from(store.episode(int(n))) for n in dice.choice(numbers, batch)]
+        # A mirror changes what is left and right of the robot, not what is a part.
+        pairs = [
+            (view.flip(-1), part.flip(-1)) if dice.random() < 0.5 else (view, part)
+            for view, part in found
+        ]
+        yield Views(*(torch.stack(column) for column in zip(*pairs, strict=True)))
+        step += 1
+
+
+def canvases(
+    store: EpisodeStore,
+    numbers: Sequence[int],
+    *,
+    episodes: int,
+    frames: int,
+    seed: int,
+    step: int = 0,
+) -> Iterator[Canvases]:
+    """Some frames of some episodes, without end; a batch depends on seed and step alone."""
+    while True:
+        dice = np.random.default_rng([seed, step])
+        made = []
+        for number in dice.choice(numbers, episodes):
+            episode = store.episode(int(number))
+            chosen = dice.choice(np.arange(1, len(episode)), frames, replace=False)
+            made.append(canvases_from(episode, [int(one) for one in chosen]))
+        yield Canvases(
+            *(torch.cat([getattr(one, field.name) for one in made]) for field in fields(Canvases))
+        )
+        step += 1
+
+
+def _parts(episode: Episode) -> Parts:
+    if episode.parts is None:
+        raise InputError(f"episode '{episode.name}' does not know its rigid parts")
+    return episode.parts
 
 
 def _carry(motion: np.ndarray, points: np.ndarray) -> np.ndarray:

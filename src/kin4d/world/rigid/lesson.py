@@ -31,6 +31,7 @@ class Lesson:
         others: [S, 3] float32: what the first frame shows of everything but the robot.
         owner: [S] int64: the part each of them belongs to, -1 for the room.
         seconds: Between frames.
+        numbers: [P] what the parts were called before; parts that are hardly seen are left out.
     """
 
     track: np.ndarray
@@ -39,6 +40,12 @@ class Lesson:
     others: np.ndarray
     owner: np.ndarray
     seconds: float
+    numbers: tuple[int, ...] = ()
+
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Track, parts, others and owner, as `Mover.roll` takes them."""
+        track, parts = torch.from_numpy(self.track), torch.from_numpy(self.parts)
+        return track, parts, torch.from_numpy(self.others), torch.from_numpy(self.owner)
 
     def poses_of_others(self, frames: np.ndarray) -> np.ndarray:
         """[F, S, 3, 4]: how each of the others has moved by these frames."""
@@ -85,6 +92,7 @@ def lesson_of(
         others=xyz[chosen].astype(np.float32),
         owner=renumbered[part[chosen]],
         seconds=seconds,
+        numbers=tuple(int(one) for one in numbers),
     )
 
 
@@ -206,7 +214,7 @@ def _window(
         lesson.parts[part] @ turn.T,
         poses,
         others.astype(np.float32) @ turn.T,
-        np.float32(lesson.seconds),
+        np.array(lesson.seconds, np.float32),
     )
 
 

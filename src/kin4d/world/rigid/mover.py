@@ -237,8 +237,7 @@ def judge_mover(mover: Mover, lessons: Sequence[Lesson]) -> dict[str, float]:
     """
     errors, moves = [], []
     for one in lessons:
-        arrays = (one.track, one.parts, one.others, one.owner)
-        told = mover.roll(*(torch.from_numpy(array) for array in arrays), one.seconds)[-1]
+        told = mover.roll(*one.tensors(), one.seconds)[-1]
         points = torch.from_numpy(one.parts)
         true = _placed(torch.from_numpy(one.motions[-1].copy()), points)
         errors.append((_placed(told, points) - true).norm(dim=-1).mean(-1))

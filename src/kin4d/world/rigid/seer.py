@@ -25,7 +25,7 @@ class SeerConfig:
     """
 
     parts: int = 6
-    widths: tuple[int, ...] = (24, 48, 96, 128)
+    widths: tuple[int, ...] = (40, 80, 120)
 
     def to_dict(self) -> dict:
         """As JSON takes it."""

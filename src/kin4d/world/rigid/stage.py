@@ -15,6 +15,7 @@ from kin4d.geometry.camera import Camera
 from kin4d.render.rasterizer import draw, image_matrix, place
 from kin4d.world.situation import Situation
 
+_HAIR = 0.003  # m: parts that move less are held to stand still
 _LEVEL = 0.002  # m by which a part may lie behind the backdrop and still be seen
 
 
@@ -53,10 +54,13 @@ class Stage:
         self._cut = [known & ~robot & (part == number) for number in moving]
         self.hole = robot | np.any(self._cut, axis=0) if len(moving) else robot
         self._sheet = _Sheet.of(self._cut, situation) if len(moving) else None
+        # Pixels at an edge are mixed with what is beyond it.
+        clean = known & ~_grown(self.hole)
         filled = fill(
             np.concatenate([situation.image, situation.xyz[..., 2:]], axis=-1).astype(np.float32),
-            known & ~self.hole,
+            clean,
         )
+        self.hole = ~clean
         depth = np.where(self.hole, filled[..., 3], situation.xyz[..., 2])
         picture = np.rint(np.clip(filled[..., :3], 0, 255)).astype(np.uint8)
         self.rgb = np.where(self.hole[..., None], picture, situation.image)
@@ -80,6 +84,25 @@ class Stage:
         rgb[mine], xyz[mine] = robot.rgb[frame][mine], robot.xyz[frame][mine]
         moved &= ~mine
         return Staged(rgb=rgb, xyz=xyz, robot=mine, moved=moved, guessed=self.hole & ~mine & ~moved)
+
+
+def moving_parts(xyz: np.ndarray, part: np.ndarray, motions: np.ndarray) -> np.ndarray:
+    """[N] numbers of the parts that move by more than a hair at any time.
+
+    Args:
+        xyz: [H, W, 3] m: the first frame.
+        part: [H, W] int: the part each pixel shows, -1 for none.
+        motions: [T, P, 4, 4] in the same frame.
+    """
+    moving = []
+    for number in range(motions.shape[1]):
+        points = xyz[(part == number) & np.isfinite(xyz).all(-1)]
+        if len(points):
+            carried = np.einsum("tij,nj->tni", motions[:, number, :3, :3], points)
+            carried += motions[:, number, None, :3, 3]
+            if np.linalg.norm(carried - points, axis=-1).max() > _HAIR:
+                moving.append(number)
+    return np.array(moving, int)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +155,13 @@ class _Sheet:
         placed = place(self.vertices, self.part, weights, matrices)
         fragments = draw(placed, self.faces, self.camera, threads=1)
         return fragments.face >= 0, self.source[fragments.face], fragments.xyz
+
+
+def _grown(mask: np.ndarray) -> np.ndarray:
+    """A mask and all pixels beside it."""
+    wide = np.pad(mask, 1)
+    rows = wide[:-2] | wide[1:-1] | wide[2:]
+    return rows[:, :-2] | rows[:, 1:-1] | rows[:, 2:]
 
 
 def fill(picture: np.ndarray, known: np.ndarray) -> np.ndarray:

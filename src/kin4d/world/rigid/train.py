@@ -1,18 +1,31 @@
-"""Training the networks of a rigid world, each on its own, from lessons of one kind."""
+"""Training the networks of a rigid world, each on its own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
+from torch import nn
 
 from kin4d.training import Plan, train
+from kin4d.training.loop import Loss
 from kin4d.world.rigid.lesson import Lesson, windows
 from kin4d.world.rigid.mover import Mover, MoverConfig, judge_mover, mover_loss
+from kin4d.world.rigid.painter import Canvases, Painter, PainterConfig, judge_painter, painter_loss
+from kin4d.world.rigid.seer import Seer, SeerConfig, Views, judge_seer, seer_loss
+
+_Model = TypeVar("_Model", bound=nn.Module)
 
 VERSION = 1
+PLANS = {
+    "mover": Plan(steps=20_000, warm=50),
+    "seer": Plan(steps=4_000, rate=2e-3),
+    "painter": Plan(steps=20_000, rate=2e-3),
+}
+_PROCESS = 7919  # apart enough that no two processes share a stream
 
 
 def train_mover(
@@ -39,23 +52,79 @@ def train_mover(
         data: What the lessons were made of, kept with the weights.
     """
     torch.manual_seed(plan.seed)
-    config = config or MoverConfig()
-    model = Mover(config)
-    averaged = train(
-        model,
+    return _train(
+        Mover(config or MoverConfig()),
         lambda rank, step: windows(
-            lessons, batch=batch, length=length, seed=plan.seed + 7919 * rank, step=step
+            lessons, batch=batch, length=length, seed=plan.seed + _PROCESS * rank, step=step
         ),
         mover_loss,
         plan,
         out,
-        about={
-            "model": "mover",
-            "version": VERSION,
-            "config": config.to_dict(),
-            "data": {**(data or {}), "batch": batch, "length": length},
-        },
+        data={**(data or {}), "batch": batch, "length": length},
         validate=partial(judge_mover, lessons=dev) if dev else None,
     )
-    model.load_state_dict(averaged)
+
+
+def train_seer(
+    feed: Callable[[int, int], Iterator[Views]],
+    out: str | Path,
+    *,
+    plan: Plan,
+    config: SeerConfig | None = None,
+    dev: Sequence[Views] = (),
+    data: dict | None = None,
+) -> Seer:
+    """Train a seer; `feed` takes the numbers of a process and of a step. See `train_mover`."""
+    torch.manual_seed(plan.seed)
+    return _train(
+        Seer(config or SeerConfig()),
+        feed,
+        seer_loss,
+        plan,
+        out,
+        data=data or {},
+        validate=partial(judge_seer, views=list(dev)) if dev else None,
+    )
+
+
+def train_painter(
+    feed: Callable[[int, int], Iterator[Canvases]],
+    out: str | Path,
+    *,
+    plan: Plan,
+    config: PainterConfig | None = None,
+    dev: Sequence[Canvases] = (),
+    data: dict | None = None,
+) -> Painter:
+    """Train a painter; `feed` takes the numbers of a process and of a step. See `train_mover`."""
+    torch.manual_seed(plan.seed)
+    return _train(
+        Painter(config or PainterConfig()),
+        feed,
+        painter_loss,
+        plan,
+        out,
+        data=data or {},
+        validate=partial(judge_painter, canvases=list(dev)) if dev else None,
+    )
+
+
+def _train(
+    model: _Model,
+    feed: Callable[[int, int], Iterator[Any]],
+    loss: Loss,
+    plan: Plan,
+    out: str | Path,
+    *,
+    data: dict,
+    validate: Callable[[Any], dict[str, float]] | None,
+) -> _Model:
+    config: Any = model.config
+    about = {
+        "model": type(model).__name__.lower(),
+        "version": VERSION,
+        "config": config.to_dict(),
+        "data": data,
+    }
+    model.load_state_dict(train(model, feed, loss, plan, out, about=about, validate=validate))
     return model.eval()

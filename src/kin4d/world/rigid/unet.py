@@ -11,19 +11,20 @@ from torch.nn import functional as F
 
 
 class Unet(nn.Module):
-    """Halves the picture once per width after the first, and comes back with what it saw.
+    """Halves the picture once per width, and comes back with what it saw.
+
+    The first halving folds squares of four pixels into channels: most of the work of a network at
+    full size would go into pixels that hardly differ.
 
     Args:
         inputs: Channels in.
         outputs: Channels out; zero at first.
-        widths: Channels at each size, from the full one down.
+        widths: Channels at each size, from half the full one down.
     """
 
-    def __init__(
-        self, inputs: int, outputs: int, widths: Sequence[int] = (24, 48, 96, 128)
-    ) -> None:
+    def __init__(self, inputs: int, outputs: int, widths: Sequence[int]) -> None:
         super().__init__()
-        self.enter = nn.Conv2d(inputs, widths[0], 3, padding=1)
+        self.enter = nn.Conv2d(4 * inputs, widths[0], 3, padding=1)
         self.down = nn.ModuleList(
             nn.Conv2d(a, b, 4, stride=2, padding=1) for a, b in itertools.pairwise(widths)
         )
@@ -33,14 +34,15 @@ class Unet(nn.Module):
             nn.Conv2d(b + a, a, 3, padding=1) for a, b in itertools.pairwise(widths)
         )
         self.right = nn.ModuleList(_Block(width) for width in widths[:-1])
-        self.leave = nn.Conv2d(widths[0], outputs, 3, padding=1)
+        self.leave = nn.Conv2d(widths[0], 4 * outputs, 3, padding=1)
         nn.init.zeros_(self.leave.weight)
         assert self.leave.bias is not None
         nn.init.zeros_(self.leave.bias)
+        self.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
 
     def forward(self, picture: Tensor) -> Tensor:
-        """[B, outputs, H, W] of [B, inputs, H, W]; sides must be multiples of 2**(widths - 1)."""
-        seen, kept = self.enter(picture), []
+        """[B, outputs, H, W] of [B, inputs, H, W]; sides must be multiples of 2**widths."""
+        seen, kept = self.enter(_last(F.pixel_unshuffle(picture, 2))), []
         for number, block in enumerate(self.left):
             seen = block(seen)
             if number < len(self.down):
@@ -50,7 +52,7 @@ class Unet(nn.Module):
         for number in reversed(range(len(self.up))):
             larger = F.interpolate(seen, scale_factor=2.0, mode="nearest")
             seen = self.right[number](self.up[number](torch.cat([larger, kept[number]], 1)))
-        return self.leave(seen)
+        return F.pixel_shuffle(self.leave(seen), 2)
 
 
 class _Block(nn.Module):
@@ -62,3 +64,8 @@ class _Block(nn.Module):
 
     def forward(self, seen: Tensor) -> Tensor:
         return seen + self.second(F.silu(self.first(F.silu(self.norm(seen)))))
+
+
+def _last(picture: Tensor) -> Tensor:
+    """The same numbers, those of one pixel side by side: a quarter faster."""
+    return picture.contiguous(memory_format=torch.channels_last)

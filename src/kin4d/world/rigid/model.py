@@ -1,0 +1,152 @@
+"""RigidWorld: see the parts of the first frame, move them, show them, paint what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.training.checkpoint import save_tensors
+from kin4d.training.weights import check_fit, read_weights, weights_file
+from kin4d.world.rigid.lesson import lesson_of
+from kin4d.world.rigid.mover import Mover, MoverConfig
+from kin4d.world.rigid.painter import Painter, PainterConfig
+from kin4d.world.rigid.seer import NOBODY, Seer, SeerConfig, first_view
+from kin4d.world.rigid.stage import Stage, Staged, moving_parts
+from kin4d.world.rigid.train import VERSION
+from kin4d.world.situation import Situation
+
+MODEL = "rigid world"
+ROBOT = 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Motion:
+    """What is imagined of the parts, before anything is drawn.
+
+    Attributes:
+        part: [H, W] int: the part each pixel of the first frame shows, -1 for none.
+        motions: [T, P, 4, 4] how the parts move since the first frame, camera frame, m.
+    """
+
+    part: np.ndarray
+    motions: np.ndarray
+
+
+class RigidWorld:
+    """A world of rigid parts that a robot moves.
+
+    Args:
+        seer: Tells the parts apart.
+        mover: Moves them.
+        painter: Corrects what the stage shows; None leaves it as it is.
+    """
+
+    def __init__(self, seer: Seer, mover: Mover, painter: Painter | None) -> None:
+        self.seer, self.mover, self.painter = seer.eval(), mover.eval(), painter
+
+    def move(self, situation: Situation, *, part: np.ndarray | None = None) -> Motion:
+        """How the parts of a situation will move.
+
+        Args:
+            situation: What is known.
+            part: [H, W] int: the part of each pixel, if it is known; else the seer says.
+        """
+        robot = situation.robot.mask[0] > 0
+        xyz = situation.to_base(situation.xyz.astype(np.float64))
+        if part is None:
+            part = self.seer.parts(first_view(situation.image, xyz, robot))
+        seen = np.isfinite(xyz).all(-1) & ~robot
+        count = int(part.max()) + 1
+        motions = np.tile(np.eye(4), (len(situation), max(count, 0), 1, 1))
+        lesson = lesson_of(
+            track=situation.to_base(situation.track),
+            xyz=xyz[seen],
+            part=part[seen],
+            motions=motions,
+            seconds=situation.seconds,
+        )
+        if lesson is None:
+            return Motion(part=np.full_like(part, NOBODY), motions=motions[:, :0])
+        rolled = self.mover.roll(*lesson.tensors(), lesson.seconds).numpy()
+        told = np.tile(np.eye(4), (*rolled.shape[:2], 1, 1))
+        told[:, :, :3] = rolled
+        motions[:, list(lesson.numbers)] = situation.base @ told @ np.linalg.inv(situation.base)
+        return Motion(part=part, motions=motions)
+
+    def show(self, situation: Situation, motion: Motion) -> list[Staged]:
+        """The frames in which parts move so."""
+        moving = moving_parts(situation.xyz, motion.part, motion.motions)
+        stage = Stage(situation, motion.part, moving)
+        return [stage.show(t, motion.motions[t][moving]) for t in range(len(situation))]
+
+    def imagine(self, situation: Situation, *, part: np.ndarray | None = None) -> PointmapVideo:
+        """What happens, in colour and in metres. The first frame is the one that is given."""
+        frames = self.show(situation, self.move(situation, part=part))
+        if self.painter is None:
+            rgb = np.stack([one.rgb for one in frames])
+            xyz = np.stack([one.xyz for one in frames])
+        else:
+            rgb, xyz = self.painter.finish(situation, frames)
+        rgb[0], xyz[0] = situation.image, situation.xyz
+        return PointmapVideo(
+            rgb=rgb,
+            xyz=xyz,
+            mask=np.stack([one.robot for one in frames]).astype(np.uint8) * ROBOT,
+            camera=situation.camera,
+            fps=situation.robot.fps,
+            names=("robot",),
+        )
+
+    def save(self, file: str | Path, about: dict[str, Any]) -> None:
+        """Write all networks and their sizes to one .safetensors file."""
+        networks = self._networks()
+        tensors = {
+            f"{name}.{key}": value.contiguous()
+            for name, network in networks.items()
+            for key, value in network.state_dict().items()
+        }
+        configs: dict[str, Any] = {
+            name: network.config.to_dict()  # pyright: ignore[reportCallIssue, reportAttributeAccessIssue]
+            for name, network in networks.items()
+        }
+        said = {"model": MODEL, "version": VERSION, "config": configs, "about": about}
+        save_tensors(Path(file), tensors, said)
+
+    @classmethod
+    def load(cls, name: str | Path) -> RigidWorld:
+        """Read weights: a name that ships, a file, a folder or a hub id."""
+        tensors, about = read_weights(
+            weights_file(name, "world"), model=MODEL, version=VERSION, train="kin4d train world"
+        )
+        configs = about["config"]
+        seer = Seer(SeerConfig(**_tuples(configs["seer"])))
+        mover = Mover(MoverConfig(**configs["mover"]))
+        painter = None
+        if "painter" in configs:
+            painter = Painter(PainterConfig(**_tuples(configs["painter"])))
+        world = cls(seer, mover, painter)
+        for prefix, network in world._networks().items():
+            mine = {
+                key.removeprefix(f"{prefix}."): value
+                for key, value in tensors.items()
+                if key.startswith(f"{prefix}.")
+            }
+            check_fit(network.state_dict(), mine)
+            network.load_state_dict(mine)
+            network.requires_grad_(False).eval()
+        return world
+
+    def _networks(self) -> dict[str, nn.Module]:
+        found = {"seer": self.seer, "mover": self.mover, "painter": self.painter}
+        return {name: network for name, network in found.items() if network is not None}
+
+
+def _tuples(config: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: tuple(value) if isinstance(value, list) else value for key, value in config.items()
+    }
