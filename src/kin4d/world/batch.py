@@ -138,7 +138,7 @@ def encode_clips(clips: Clips, config: WorldConfig, codec: AnyCodec) -> Encoded:
 
 
 def videos_of(clips: Clips) -> Iterator[tuple[Tensor, Tensor]]:
-    """RGB and XYZ [B, 3, T, H, W] in [-1, 1] for codecs to learn from: all, then the robot alone."""
+    """RGB and XYZ [B, 3, T, H, W] in [-1, 1] to fit codecs to: all, then the robot alone."""
     arrays = _tensors(clips, torch.device("cpu"))
     if "rgb" not in arrays or "xyz" not in arrays:
         raise InputError("a codec learns from clips that say what happened")

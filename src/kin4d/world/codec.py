@@ -39,13 +39,21 @@ class Codec(Protocol):
 
 
 class VaeCodec(nn.Module):
-    """AutoencoderKLWan, shared by both modalities; pointmaps are scaled once more, as published."""
+    """AutoencoderKLWan, shared by both modalities; latents of pointmaps are scaled once more.
+
+    Args:
+        vae: Trained; its config knows mean and deviation of its latents.
+        pointmap: Mean and deviation of normalised latents of pointmaps.
+    """
 
     vae: Any
 
-    def __init__(self, vae: Any) -> None:
+    def __init__(
+        self, vae: Any, pointmap: tuple[float, float] = (POINTMAP_MEAN, POINTMAP_STD)
+    ) -> None:
         super().__init__()
         self.vae = vae.requires_grad_(False).eval()
+        self.pointmap = pointmap
         self.channels = int(vae.config.z_dim)
 
     def train(self, mode: bool = True) -> VaeCodec:
@@ -57,11 +65,13 @@ class VaeCodec(nn.Module):
             latents = self.vae.encode(video.to(self.vae.dtype)).latent_dist.mode()
         mean, std = self._moments(latents)
         latents = (latents - mean) / std
-        return (latents - POINTMAP_MEAN) / POINTMAP_STD if modality == "xyz" else latents
+        if modality == "xyz":
+            latents = (latents - self.pointmap[0]) / self.pointmap[1]
+        return latents
 
     def decode(self, latents: Tensor, modality: Modality) -> Tensor:
         if modality == "xyz":
-            latents = latents * POINTMAP_STD + POINTMAP_MEAN
+            latents = latents * self.pointmap[1] + self.pointmap[0]
         latents = latents.to(self.vae.dtype)
         mean, std = self._moments(latents)
         with torch.no_grad():
@@ -80,23 +90,22 @@ class VaeCodec(nn.Module):
 AnyCodec = PcaCodec | VaeCodec
 
 
-def make_codec(config: WorldConfig, vae: dict | None = None) -> AnyCodec:
-    """A codec of the config's form, with nothing learned.
-
-    Args:
-        config: Of the world model.
-        vae: Config of the VAE, if it is not the one that follows from `config`.
-    """
+def make_codec(config: WorldConfig) -> AnyCodec:
+    """A codec of the config's form, with nothing learned."""
     if config.codec == "pca":
         return PcaCodec(config.latent_channels)
+    return VaeCodec(make_vae(width=config.vae_width, channels=config.latent_channels))
+
+
+def make_vae(*, width: int, channels: int) -> Any:
+    """An untrained AutoencoderKLWan whose latents are taken as they are."""
     wan = require("diffusers", extra="world", purpose="the Wan VAE")
-    sizes = {
-        "base_dim": config.vae_width,
-        "z_dim": config.latent_channels,
-        "latents_mean": [0.0] * config.latent_channels,
-        "latents_std": [1.0] * config.latent_channels,
-    }
-    return VaeCodec(wan.AutoencoderKLWan(**(vae or sizes)))
+    return wan.AutoencoderKLWan(
+        base_dim=width,
+        z_dim=channels,
+        latents_mean=[0.0] * channels,
+        latents_std=[1.0] * channels,
+    )
 
 
 def codec_facts(codec: AnyCodec) -> dict:
@@ -104,7 +113,7 @@ def codec_facts(codec: AnyCodec) -> dict:
     if isinstance(codec, PcaCodec):
         return {"form": "pca", "channels": codec.channels}
     own = {k: v for k, v in dict(codec.vae.config).items() if not k.startswith("_")}
-    return {"form": "vae", "channels": codec.channels, "vae": own}
+    return {"form": "vae", "channels": codec.channels, "vae": own, "pointmap": codec.pointmap}
 
 
 def save_codec(path: str | Path, codec: AnyCodec, about: dict | None = None) -> None:
@@ -121,8 +130,11 @@ def load_codec(path: str | Path) -> AnyCodec:
 
 def codec_from(facts: dict, tensors: dict[str, Tensor]) -> AnyCodec:
     """The codec of `codec_facts` and a state dict."""
-    config = WorldConfig(codec=facts["form"], latent_channels=facts["channels"])
-    codec = make_codec(config, facts.get("vae"))
+    if facts["form"] == "pca":
+        codec = PcaCodec(facts["channels"])
+    else:
+        wan = require("diffusers", extra="world", purpose="the Wan VAE")
+        codec = VaeCodec(wan.AutoencoderKLWan(**facts["vae"]), tuple(facts["pointmap"]))
     check_fit(codec.state_dict(), tensors)
     codec.load_state_dict(tensors)
     return codec
