@@ -13,7 +13,9 @@ from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.render.pointmaps import Actor, render_actors
 
 TRACKED = 384
-"""Points of the robot's surface that are followed."""
+"""Points of the robot's surface that are followed, as many on each link."""
+COVERING = 4000
+"""Points that cover it evenly."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -26,6 +28,7 @@ class Situation:
         robot: The robot alone in T frames, exactly: drawn from its own model; mask id 1.
         track: [T, N, 3] float32 m in the camera frame: points of the robot's surface, seen or not,
             the same ones in all frames.
+        cover: [T, C, 3] float32 m in the camera frame: points spread evenly over that surface.
         base: [4, 4] the robot's base in the camera frame; its z axis is up.
         language: What the robot was asked to do.
         actions: [T, a] float32: what it is commanded, or None.
@@ -35,6 +38,7 @@ class Situation:
     xyz: np.ndarray
     robot: PointmapVideo
     track: np.ndarray
+    cover: np.ndarray
     base: np.ndarray = field(default_factory=lambda: np.eye(4))
     language: str = ""
     actions: np.ndarray | None = None
@@ -50,10 +54,11 @@ class Situation:
                     value=(value.shape, str(value.dtype)),
                     allowed=f"{size} {np.dtype(dtype)}",
                 )
-        if self.track.ndim != 3 or len(self.track) != len(self.robot):
-            raise InputError(
-                "tracked points of the robot", value=self.track.shape, allowed="[frames, N, 3]"
-            )
+        for points in (self.track, self.cover):
+            if points.ndim != 3 or len(points) != len(self.robot):
+                raise InputError(
+                    "points of the robot", value=points.shape, allowed=f"[{len(self.robot)}, N, 3]"
+                )
 
     def __len__(self) -> int:
         return len(self.robot)
@@ -94,6 +99,7 @@ def observe(
         robot: Its model and motion; see `Actor.of_body`.
         camera: Of the picture.
         fps: Of the robot's motion.
+        cover: [T, C, 3] float32 m in the camera frame: points spread evenly over that surface.
         base: [4, 4] the robot's base in the world of the camera's pose.
         language: What the robot was asked to do.
         actions: [T, a] what it is commanded.
@@ -101,34 +107,39 @@ def observe(
     """
     drawn = render_actors([robot], camera, fps=fps, threads=threads)
     to_camera = camera.world_to_camera
-    tracked = track_surface(robot)
-    tracked = tracked @ to_camera[:3, :3].T + to_camera[:3, 3]
+    track, cover = (
+        (points @ to_camera[:3, :3].T + to_camera[:3, 3]).astype(np.float32)
+        for points in (track_surface(robot), track_surface(robot, COVERING, evenly=True))
+    )
     return Situation(
         image=image,
         xyz=xyz.astype(np.float32, copy=False),
         robot=drawn,
-        track=tracked.astype(np.float32),
+        track=track,
+        cover=cover,
         base=to_camera @ (np.eye(4) if base is None else base),
         language=language,
         actions=actions,
     )
 
 
-def track_surface(robot: Actor, count: int = TRACKED) -> np.ndarray:
+def track_surface(robot: Actor, count: int = TRACKED, *, evenly: bool = False) -> np.ndarray:
     """[T, count, 3] m in the world: points of a robot's surface as it moves.
 
-    Every link has about as many points as any other: what touches things is small.
+    Every link has about as many points as any other, for what touches things is small; or, if
+    `evenly`, every square centimetre.
     """
     if robot.skin is None or robot.transforms is None or not robot.skin.is_rigid:
         raise InputError(f"'{robot.name}' is not made of rigid links", allowed="a robot")
     mesh, dice = robot.mesh, np.random.default_rng(0)
     link_of_face = robot.skin.joints[mesh.faces[:, 0], 0]
     area = np.linalg.norm(face_normals(mesh.vertices, mesh.faces), axis=-1)
-    links = np.unique(link_of_face[area > 0])
+    group = np.zeros_like(link_of_face) if evenly else link_of_face
+    links = np.unique(group[area > 0])
     shares = np.diff(np.arange(len(links) + 1) * count // len(links))
     faces = []
     for link, share in zip(links, shares, strict=True):
-        weight = area * (link_of_face == link)
+        weight = area * (group == link)
         faces.append(dice.choice(len(area), share, p=weight / weight.sum()))
     face = np.concatenate(faces)
     corner_weights = dice.dirichlet(np.ones(3), count)

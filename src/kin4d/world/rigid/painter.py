@@ -16,7 +16,7 @@ from kin4d.world.rigid.stage import Staged
 from kin4d.world.rigid.unet import Unet
 from kin4d.world.situation import Situation
 
-_INPUTS = 8 + 8 + 2
+_INPUTS = 8 + 8 + 3
 _DIFFERS = 0.1  # of colours between -1 and 1: where the first frame no longer holds
 
 
@@ -51,7 +51,7 @@ class Painter(nn.Module):
         """[B, 4, H, W]: corrected colour between -1 and 1, and the logarithm of a factor on depth.
 
         Args:
-            view: [B, 18, H, W]; see `painter_view`.
+            view: [B, 19, H, W]; see `painter_view`.
         """
         said = self.network(view)
         return torch.cat([view[:, :3] + said[:, :3], 0.2 * said[:, 3:]], 1)
@@ -74,11 +74,12 @@ class Painter(nn.Module):
 
 
 def painter_view(situation: Situation, staged: Staged) -> Tensor:
-    """[18, H, W] what a painter is told: a staged frame, the first, what moved, what is guessed."""
+    """[19, H, W]: what a painter is told of a staged frame and of the first."""
     now = first_view(staged.rgb, situation.to_base(staged.xyz), staged.robot)
     robot = situation.robot.mask[0] > 0
     first = first_view(situation.image, situation.to_base(situation.xyz), robot)
-    flags = torch.from_numpy(np.stack([staged.moved, staged.guessed]).astype(np.float32))
+    planes = [staged.moved, staged.guessed, staged.shadow]
+    flags = torch.from_numpy(np.stack(planes).astype(np.float32))
     return torch.cat([now, first, flags])
 
 
@@ -87,7 +88,7 @@ class Canvases:
     """B staged frames and what they should have been.
 
     Attributes:
-        view: [B, 18, H, W]; see `painter_view`.
+        view: [B, 19, H, W]; see `painter_view`.
         rgb: [B, 3, H, W] between -1 and 1.
         depth: [B, H, W] logarithm of the true depth over the staged one; NaN where unknown.
         robot: [B, H, W] bool: where the robot truly is.

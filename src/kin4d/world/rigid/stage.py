@@ -13,6 +13,9 @@ import numpy as np
 
 from kin4d.geometry.camera import Camera
 from kin4d.render.rasterizer import draw, image_matrix, place
+from kin4d.render.shading import to_srgb
+from kin4d.render.surface import to_linear
+from kin4d.world.rigid.light import FLAT, Shadows
 from kin4d.world.situation import Situation
 
 _HAIR = 0.003  # m: parts that move less are held to stand still
@@ -29,6 +32,7 @@ class Staged:
         robot: [H, W] bool: where the robot is seen.
         moved: [H, W] bool: where a moving part is seen.
         guessed: [H, W] bool: where the backdrop shows what the first frame did not.
+        shadow: [H, W] float32 from 0 to 1: where shadows of robot and parts fall on the table.
     """
 
     rgb: np.ndarray
@@ -36,6 +40,7 @@ class Staged:
     robot: np.ndarray
     moved: np.ndarray
     guessed: np.ndarray
+    shadow: np.ndarray
 
 
 class Stage:
@@ -51,20 +56,28 @@ class Stage:
         self.situation = situation
         known = np.isfinite(situation.xyz).all(-1)
         robot = situation.robot.mask[0] > 0
-        self._cut = [known & ~robot & (part == number) for number in moving]
-        self.hole = robot | np.any(self._cut, axis=0) if len(moving) else robot
-        self._sheet = _Sheet.of(self._cut, situation) if len(moving) else None
+        cuts = [known & ~robot & (part == number) for number in moving]
+        hole = np.any([robot, *cuts], axis=0)
         # Pixels at an edge are mixed with what is beyond it.
-        clean = known & ~_grown(self.hole)
-        filled = fill(
-            np.concatenate([situation.image, situation.xyz[..., 2:]], axis=-1).astype(np.float32),
-            clean,
-        )
+        clean = known & ~_grown(hole)
         self.hole = ~clean
+        self._sheet = _Sheet.of(cuts, situation) if cuts else None
+        self._points = [situation.xyz[cut].astype(np.float64) for cut in cuts]
+        self._shadows = Shadows(situation, part >= 0)
+        standing = situation.xyz[known & ~robot & (part >= 0)].astype(np.float64)
+        self.light = self._shadows.find(
+            situation.to_base(np.concatenate([situation.cover[0], standing]))
+        )
+        self.first_shadow = self._cast(0, np.tile(np.eye(4), (len(cuts), 1, 1)))
+        linear = to_linear(situation.image)
+        lit = linear / (1 - self.light.power * self.first_shadow * self._shadows.table)[..., None]
+        filled = fill(
+            np.concatenate([lit, situation.xyz[..., 2:]], axis=-1).astype(np.float32), clean
+        )
         depth = np.where(self.hole, filled[..., 3], situation.xyz[..., 2])
-        picture = np.rint(np.clip(filled[..., :3], 0, 255)).astype(np.uint8)
-        self.rgb = np.where(self.hole[..., None], picture, situation.image)
+        self._lit = np.where(self.hole[..., None], filled[..., :3], lit)
         self.xyz = (depth[..., None] * situation.camera.rays()).astype(np.float32)
+        self._table = np.abs(situation.to_base(self.xyz)[..., 2]) < FLAT
 
     def show(self, frame: int, poses: np.ndarray) -> Staged:
         """One frame.
@@ -73,7 +86,9 @@ class Stage:
             frame: Its number.
             poses: [P, 4, 4] motions of the moving parts since the first frame, camera frame.
         """
-        robot, rgb, xyz = self.situation.robot, self.rgb.copy(), self.xyz.copy()
+        robot, xyz = self.situation.robot, self.xyz.copy()
+        shadow = self._cast(frame, poses) * self._table
+        rgb = to_srgb(self._lit * (1 - self.light.power * shadow)[..., None])
         moved = np.zeros(self.hole.shape, bool)
         if self._sheet is not None:
             seen, source, points = self._sheet.draw(poses)
@@ -83,7 +98,19 @@ class Stage:
         mine = (robot.mask[frame] > 0) & ~(robot.xyz[frame, ..., 2] > xyz[..., 2])
         rgb[mine], xyz[mine] = robot.rgb[frame][mine], robot.xyz[frame][mine]
         moved &= ~mine
-        return Staged(rgb=rgb, xyz=xyz, robot=mine, moved=moved, guessed=self.hole & ~mine & ~moved)
+        guessed = self.hole & ~mine & ~moved
+        return Staged(rgb=rgb, xyz=xyz, robot=mine, moved=moved, guessed=guessed, shadow=shadow)
+
+    def _cast(self, frame: int, poses: np.ndarray) -> np.ndarray:
+        """[H, W] from 0 to 1: the shadow of robot and moving parts, if the light is known."""
+        if self.light.power == 0:
+            return np.zeros(self.hole.shape, np.float32)
+        moved = [
+            points @ pose[:3, :3].T + pose[:3, 3]
+            for points, pose in zip(self._points, poses, strict=True)
+        ]
+        points = np.concatenate([self.situation.cover[frame], *moved])
+        return self._shadows.cast(self.situation.to_base(points), self.light.key[None])[0]
 
 
 def moving_parts(xyz: np.ndarray, part: np.ndarray, motions: np.ndarray) -> np.ndarray:
