@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from kin4d.cli.output import say
+from kin4d.cli.train_world import World
 
 if TYPE_CHECKING:
     from kin4d.data.pairs import Pairs
@@ -125,15 +126,16 @@ class Objects:
         )
 
 
-def train(
-    what: Annotated[Literal["objects"], tyro.conf.Positional],
-    options: Annotated[Objects, tyro.conf.arg(name="")],
-) -> None:
+Task = (
+    Annotated[Objects, tyro.conf.subcommand("objects")]
+    | Annotated[World, tyro.conf.subcommand("world")]
+)
+
+
+def train(what: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Task]]) -> None:
     """Train a model and write its weights.
 
     Args:
         what: Which model.
-        options: How.
     """
-    del what
-    options.run()
+    what.run()

@@ -65,7 +65,7 @@ class Shadows:
         hit = np.zeros(shape, np.float32)
         which = np.broadcast_to(np.arange(len(keys))[:, None], u.shape)[inside]
         hit[which, v[inside].astype(int), u[inside].astype(int)] = 1.0
-        hard = uniform_filter(hit, (0, 3, 3)) > 0.12
+        hard = uniform_filter(hit, (1, 3, 3)) > 0.12  # pyright: ignore[reportArgumentType]
         return gaussian_filter(hard.astype(np.float32), (0, *[camera.height / _SOFT] * 2))
 
     def find(self, points: np.ndarray) -> Light:

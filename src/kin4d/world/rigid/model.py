@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import nn
+from torch import Tensor, nn
 
+from kin4d.errors import InputError
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.training.checkpoint import save_tensors
 from kin4d.training.weights import check_fit, read_weights, weights_file
@@ -46,7 +47,7 @@ class RigidWorld:
         painter: Corrects what the stage shows; None leaves it as it is.
     """
 
-    def __init__(self, seer: Seer, mover: Mover, painter: Painter | None) -> None:
+    def __init__(self, seer: Seer, mover: Mover, painter: Painter | None = None) -> None:
         self.seer, self.mover, self.painter = seer.eval(), mover.eval(), painter
 
     def move(self, situation: Situation, *, part: np.ndarray | None = None) -> Motion:
@@ -123,30 +124,44 @@ class RigidWorld:
         tensors, about = read_weights(
             weights_file(name, "world"), model=MODEL, version=VERSION, train="kin4d train world"
         )
-        configs = about["config"]
-        seer = Seer(SeerConfig(**_tuples(configs["seer"])))
-        mover = Mover(MoverConfig(**configs["mover"]))
-        painter = None
-        if "painter" in configs:
-            painter = Painter(PainterConfig(**_tuples(configs["painter"])))
-        world = cls(seer, mover, painter)
-        for prefix, network in world._networks().items():
-            mine = {
-                key.removeprefix(f"{prefix}."): value
-                for key, value in tensors.items()
-                if key.startswith(f"{prefix}.")
-            }
-            check_fit(network.state_dict(), mine)
-            network.load_state_dict(mine)
-            network.requires_grad_(False).eval()
-        return world
+        parts = {
+            kind: {k.removeprefix(f"{kind}."): v for k, v in tensors.items() if k.startswith(kind)}
+            for kind in about["config"]
+        }
+        return cls(**{kind: _filled(kind, about["config"][kind], parts[kind]) for kind in parts})
+
+    @classmethod
+    def joined(cls, **folders: Path) -> RigidWorld:
+        """Of networks that were trained apart: `seer`, `mover` and `painter`, by folder or file."""
+        found = {}
+        for kind, folder in folders.items():
+            tensors, about = read_weights(
+                weights_file(folder, "world"),
+                model=kind,
+                version=VERSION,
+                train="kin4d train world",
+            )
+            found[kind] = _filled(kind, about["config"], tensors)
+        return cls(**found)
 
     def _networks(self) -> dict[str, nn.Module]:
         found = {"seer": self.seer, "mover": self.mover, "painter": self.painter}
         return {name: network for name, network in found.items() if network is not None}
 
 
-def _tuples(config: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: tuple(value) if isinstance(value, list) else value for key, value in config.items()
-    }
+_KINDS = {
+    "seer": (Seer, SeerConfig),
+    "mover": (Mover, MoverConfig),
+    "painter": (Painter, PainterConfig),
+}
+
+
+def _filled(kind: str, config: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
+    """A network with its weights, ready for use."""
+    if kind not in _KINDS:
+        raise InputError("a rigid world has no such network", value=kind, allowed=", ".join(_KINDS))
+    network, sizes = _KINDS[kind]
+    made = network(sizes(**{k: tuple(v) if isinstance(v, list) else v for k, v in config.items()}))
+    check_fit(made.state_dict(), tensors)
+    made.load_state_dict(tensors)
+    return made.requires_grad_(False).eval()

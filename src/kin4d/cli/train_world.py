@@ -1,0 +1,152 @@
+"""`kin4d train world`: from a store of episodes to a world model's weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from kin4d.cli.output import say
+from kin4d.errors import InputError
+from kin4d.progress import track
+
+if TYPE_CHECKING:
+    from kin4d.data.episodes.store import EpisodeStore
+    from kin4d.training import Plan
+    from kin4d.world.rigid.lesson import Lesson
+
+_PROCESS_SEED = 7919  # apart enough that no two processes share a stream
+_DEV = 60  # episodes that checkpoints are judged by
+
+Network = Literal["seer", "mover", "painter"]
+
+
+@dataclass(frozen=True)
+class World:
+    """Train a world model on episodes; run the same command again to go on after a stop.
+
+    Its networks learn one after the other, each in a folder of its own, and are then joined into
+    one file. Under `accelerate launch` or `torchrun` the same command uses all processes.
+    """
+
+    out: Path
+    """Folder of the run."""
+    episodes: Path
+    """A store; see `kin4d data episodes`."""
+    networks: tuple[Network, ...] = ("seer", "mover", "painter")
+    """Which to train; the others must be there already when all are joined."""
+    steps: int | None = None
+    """Instead of each network's own number; may be changed when going on."""
+    rate: float | None = None
+    """Learning rate, instead of each network's own."""
+    batch: int = 16
+    """First frames or staged frames per step; windows of motion are three times as many."""
+    seed: int = 0
+    """Of weights, data and chance."""
+    threads: int = 1
+    """Of the processor."""
+    save_every: float = 180.0
+    """Seconds between checkpoints."""
+    json: bool = False
+    """Print JSON for machines."""
+
+    def run(self) -> None:
+        import torch
+
+        from kin4d.data.episodes.store import EpisodeStore
+
+        torch.set_num_threads(self.threads)
+        store = EpisodeStore.open(self.episodes)
+        train, dev = store.numbers("train"), store.numbers("val")
+        if not train:
+            raise InputError(f"{self.episodes} has no episodes to train on", value=len(store))
+        data = {"episodes": len(train), "seed": self.seed}
+        for name in self.networks:
+            getattr(self, f"_{name}")(store, train, dev, data)
+        self._join(data)
+
+    def _plan(self, name: str) -> Plan:
+        from kin4d.world.rigid.train import PLANS
+
+        changes: dict[str, Any] = {"steps": self.steps, "rate": self.rate}
+        given = {key: value for key, value in changes.items() if value is not None}
+        return replace(PLANS[name], seed=self.seed, save_every=self.save_every, **given)
+
+    def _seer(self, store: EpisodeStore, train: list[int], dev: list[int], data: dict) -> None:
+        from kin4d.data.episodes.lessons import views
+        from kin4d.world.rigid.train import train_seer
+
+        judged = views(store, dev, batch=self.batch, seed=self.seed) if dev else iter(())
+        train_seer(
+            lambda rank, step: views(
+                store, train, batch=self.batch, seed=self.seed + _PROCESS_SEED * rank, step=step
+            ),
+            self.out / "seer",
+            plan=self._plan("seer"),
+            dev=list(islice(judged, 4)),
+            data={**data, "batch": self.batch},
+        )
+
+    def _mover(self, store: EpisodeStore, train: list[int], dev: list[int], data: dict) -> None:
+        from kin4d.world.rigid.train import train_mover
+
+        train_mover(
+            self._lessons(store, train, "train"),
+            self.out / "mover",
+            plan=self._plan("mover"),
+            dev=self._lessons(store, dev[:_DEV], "val"),
+            batch=3 * self.batch,
+            data=data,
+        )
+
+    def _lessons(self, store: EpisodeStore, numbers: list[int], name: str) -> list[Lesson]:
+        """Made once, and kept beside the run."""
+        from kin4d.data.episodes.lessons import lesson_from
+        from kin4d.world.rigid.lesson import load_lessons, save_lessons
+
+        file = self.out / f"lessons-{name}-{len(numbers)}.npz"
+        if file.exists():
+            return load_lessons(file)
+        made = [lesson_from(store.episode(n)) for n in track(numbers, f"reading {name} episodes")]
+        lessons = [one for one in made if one is not None]
+        self.out.mkdir(parents=True, exist_ok=True)
+        save_lessons(file, lessons)
+        return lessons
+
+    def _painter(self, store: EpisodeStore, train: list[int], dev: list[int], data: dict) -> None:
+        from kin4d.data.episodes.lessons import canvases
+        from kin4d.world.rigid.train import train_painter
+
+        few = max(self.batch // 4, 1)
+        judged = canvases(store, dev, episodes=few, frames=4, seed=self.seed) if dev else iter(())
+        train_painter(
+            lambda rank, step: canvases(
+                store,
+                train,
+                episodes=few,
+                frames=4,
+                seed=self.seed + _PROCESS_SEED * rank,
+                step=step,
+            ),
+            self.out / "painter",
+            plan=self._plan("painter"),
+            dev=list(islice(judged, 4)),
+            data={**data, "batch": 4 * few},
+        )
+
+    def _join(self, data: dict) -> None:
+        from kin4d.world.rigid.model import RigidWorld
+
+        folders = {name: self.out / name for name in ("seer", "mover", "painter")}
+        missing = [n for n, f in folders.items() if not (f / "weights.safetensors").exists()]
+        file = self.out / "weights.safetensors"
+        if missing:
+            say(
+                f"not joined yet: {', '.join(missing)} not trained in {self.out}",
+                {"missing": missing},
+                as_json=self.json,
+            )
+            return
+        RigidWorld.joined(**folders).save(file, {"data": data})
+        say(f"weights in {file}", {"weights": str(file)}, as_json=self.json)
