@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from kin4d.cli.output import say
 from kin4d.errors import InputError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PROCESS_SEED = 7919  # apart enough that no two processes share a stream
 _DEV = 60  # episodes that checkpoints are judged by
 
-Network = Literal["seer", "mover", "painter"]
+Network = Literal["gauge", "seer", "mover", "painter"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class World:
     """Folder of the run."""
     episodes: Path
     """A store; see `kin4d data episodes`."""
-    networks: tuple[Network, ...] = ("seer", "mover", "painter")
+    networks: tuple[Network, ...] = ("gauge", "seer", "mover", "painter")
     """Which to train; the others must be there already when all are joined."""
     steps: int | None = None
     """Instead of each network's own number; may be changed when going on."""
@@ -72,6 +72,21 @@ class World:
         changes: dict[str, Any] = {"steps": self.steps, "rate": self.rate}
         given = {key: value for key, value in changes.items() if value is not None}
         return replace(PLANS[name], seed=self.seed, save_every=self.save_every, **given)
+
+    def _gauge(self, store: EpisodeStore, train: list[int], dev: list[int], data: dict) -> None:
+        from kin4d.data.episodes.lessons import depths
+        from kin4d.world.rigid.train import train_gauge
+
+        judged = depths(store, dev, batch=self.batch, seed=self.seed) if dev else iter(())
+        train_gauge(
+            lambda rank, step: depths(
+                store, train, batch=self.batch, seed=self.seed + _PROCESS_SEED * rank, step=step
+            ),
+            self.out / "gauge",
+            plan=self._plan("gauge"),
+            dev=list(islice(judged, 4)),
+            data={**data, "batch": self.batch},
+        )
 
     def _seer(self, store: EpisodeStore, train: list[int], dev: list[int], data: dict) -> None:
         from kin4d.data.episodes.lessons import views
@@ -138,7 +153,7 @@ class World:
     def _join(self, data: dict) -> None:
         from kin4d.world.rigid.model import RigidWorld
 
-        folders = {name: self.out / name for name in ("seer", "mover", "painter")}
+        folders = {name: self.out / name for name in get_args(Network)}
         missing = [n for n, f in folders.items() if not (f / "weights.safetensors").exists()]
         file = self.out / "weights.safetensors"
         if missing:

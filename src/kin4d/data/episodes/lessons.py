@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache
@@ -18,6 +19,7 @@ from kin4d.data.episodes.store import EpisodeStore
 from kin4d.data.tasks.arm import ARMS, load_arm
 from kin4d.errors import InputError
 from kin4d.render.pointmaps import Actor
+from kin4d.world.rigid.gauge import Depths, gauge_view
 from kin4d.world.rigid.lesson import Lesson, lesson_of
 from kin4d.world.rigid.painter import Canvases, painter_view
 from kin4d.world.rigid.seer import Views, first_view
@@ -82,6 +84,15 @@ def view_from(episode: Episode) -> tuple[Tensor, Tensor]:
     return view, torch.from_numpy(part)
 
 
+def depth_from(episode: Episode) -> tuple[Tensor, Tensor]:
+    """What a gauge learns from an episode: its view [9, H, W], and logarithms of depth [H, W]."""
+    video = episode.video
+    base = video.camera.world_to_camera @ episode.base
+    robot = np.where(episode.robot_mask[0][..., None], video.xyz[0], np.nan)
+    view = gauge_view(video.rgb[0], robot, video.camera, base)
+    return view, torch.from_numpy(np.log(video.xyz[0][..., 2]))
+
+
 def canvases_from(episode: Episode, frames: Sequence[int]) -> Canvases:
     """What a painter learns from an episode: staged frames whose parts move as they truly did."""
     parts, video = _parts(episode), episode.video
@@ -115,16 +126,23 @@ def views(
     store: EpisodeStore, numbers: Sequence[int], *, batch: int, seed: int, step: int = 0
 ) -> Iterator[Views]:
     """First views of episodes of a store, without end; a batch depends on seed and step alone."""
-    while True:
-        dice = np.random.default_rng([seed, step])
-        found = [view_from(store.episode(int(n))) for n in dice.choice(numbers, batch)]
+    for dice, chosen in _chosen(numbers, batch, seed, step):
+        found = [view_from(store.episode(n)) for n in chosen]
         # A mirror changes what is left and right of the robot, not what is a part.
         pairs = [
             (view.flip(-1), part.flip(-1)) if dice.random() < 0.5 else (view, part)
             for view, part in found
         ]
         yield Views(*(torch.stack(column) for column in zip(*pairs, strict=True)))
-        step += 1
+
+
+def depths(
+    store: EpisodeStore, numbers: Sequence[int], *, batch: int, seed: int, step: int = 0
+) -> Iterator[Depths]:
+    """First views and their depths, without end; a batch depends on seed and step alone."""
+    for _, chosen in _chosen(numbers, batch, seed, step):
+        found = [depth_from(store.episode(n)) for n in chosen]
+        yield Depths(*(torch.stack(column) for column in zip(*found, strict=True)))
 
 
 def canvases(
@@ -137,17 +155,24 @@ def canvases(
     step: int = 0,
 ) -> Iterator[Canvases]:
     """Some frames of some episodes, without end; a batch depends on seed and step alone."""
-    while True:
-        dice = np.random.default_rng([seed, step])
+    for dice, chosen in _chosen(numbers, episodes, seed, step):
         made = []
-        for number in dice.choice(numbers, episodes):
-            episode = store.episode(int(number))
-            chosen = dice.choice(np.arange(1, len(episode)), frames, replace=False)
-            made.append(canvases_from(episode, [int(one) for one in chosen]))
+        for number in chosen:
+            episode = store.episode(number)
+            times = dice.choice(np.arange(1, len(episode)), frames, replace=False)
+            made.append(canvases_from(episode, [int(one) for one in times]))
         yield Canvases(
             *(torch.cat([getattr(one, field.name) for one in made]) for field in fields(Canvases))
         )
-        step += 1
+
+
+def _chosen(
+    numbers: Sequence[int], count: int, seed: int, step: int
+) -> Iterator[tuple[np.random.Generator, list[int]]]:
+    """Dice and some of the numbers for every step from `step` on."""
+    for now in itertools.count(step):
+        dice = np.random.default_rng([seed, now])
+        yield dice, [int(one) for one in dice.choice(numbers, count)]
 
 
 def _parts(episode: Episode) -> Parts:

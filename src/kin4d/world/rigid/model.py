@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from kin4d.errors import InputError
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.training.checkpoint import save_tensors
 from kin4d.training.weights import check_fit, read_weights, weights_file
+from kin4d.world.rigid.gauge import Gauge, GaugeConfig
 from kin4d.world.rigid.lesson import lesson_of
 from kin4d.world.rigid.mover import Mover, MoverConfig
 from kin4d.world.rigid.painter import Painter, PainterConfig
@@ -45,10 +46,31 @@ class RigidWorld:
         seer: Tells the parts apart.
         mover: Moves them.
         painter: Corrects what the stage shows; None leaves it as it is.
+        gauge: Tells the depth of pictures that come without; None asks for it.
     """
 
-    def __init__(self, seer: Seer, mover: Mover, painter: Painter | None = None) -> None:
-        self.seer, self.mover, self.painter = seer.eval(), mover.eval(), painter
+    def __init__(
+        self,
+        seer: Seer,
+        mover: Mover,
+        painter: Painter | None = None,
+        gauge: Gauge | None = None,
+    ) -> None:
+        self.seer, self.mover, self.painter, self.gauge = seer, mover, painter, gauge
+
+    def measured(self, situation: Situation) -> Situation:
+        """The situation with geometry where it has none."""
+        if np.isfinite(situation.xyz).any():
+            return situation
+        if self.gauge is None:
+            raise InputError(
+                "the first picture comes without depth, and these weights cannot tell it",
+                hint="give --depth, or train the gauge: kin4d train world --networks gauge",
+            )
+        robot = situation.robot
+        points = np.where(robot.mask[0][..., None] > 0, robot.xyz[0], np.nan)
+        told = self.gauge.measure(situation.image, points, situation.camera, situation.base)
+        return replace(situation, xyz=told)
 
     def move(self, situation: Situation, *, part: np.ndarray | None = None) -> Motion:
         """How the parts of a situation will move.
@@ -87,6 +109,7 @@ class RigidWorld:
 
     def imagine(self, situation: Situation, *, part: np.ndarray | None = None) -> PointmapVideo:
         """What happens, in colour and in metres. The first frame is the one that is given."""
+        situation = self.measured(situation)
         frames = self.show(situation, self.move(situation, part=part))
         if self.painter is None:
             rgb = np.stack([one.rgb for one in frames])
@@ -145,11 +168,11 @@ class RigidWorld:
         return cls(**found)
 
     def _networks(self) -> dict[str, nn.Module]:
-        found = {"seer": self.seer, "mover": self.mover, "painter": self.painter}
-        return {name: network for name, network in found.items() if network is not None}
+        return {kind: getattr(self, kind) for kind in _KINDS if getattr(self, kind) is not None}
 
 
 _KINDS = {
+    "gauge": (Gauge, GaugeConfig),
     "seer": (Seer, SeerConfig),
     "mover": (Mover, MoverConfig),
     "painter": (Painter, PainterConfig),

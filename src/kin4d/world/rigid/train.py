@@ -12,6 +12,7 @@ from torch import nn
 
 from kin4d.training import Plan, train
 from kin4d.training.loop import Loss
+from kin4d.world.rigid.gauge import Depths, Gauge, GaugeConfig, gauge_loss, judge_gauge
 from kin4d.world.rigid.lesson import Lesson, windows
 from kin4d.world.rigid.mover import Mover, MoverConfig, judge_mover, mover_loss
 from kin4d.world.rigid.painter import Canvases, Painter, PainterConfig, judge_painter, painter_loss
@@ -21,6 +22,7 @@ _Model = TypeVar("_Model", bound=nn.Module)
 
 VERSION = 1
 PLANS = {
+    "gauge": Plan(steps=4_000, rate=2e-3),
     "mover": Plan(steps=20_000, warm=50),
     "seer": Plan(steps=4_000, rate=2e-3),
     "painter": Plan(steps=20_000, rate=2e-3),
@@ -106,6 +108,28 @@ def train_painter(
         out,
         data=data or {},
         validate=partial(judge_painter, canvases=list(dev)) if dev else None,
+    )
+
+
+def train_gauge(
+    feed: Callable[[int, int], Iterator[Depths]],
+    out: str | Path,
+    *,
+    plan: Plan,
+    config: GaugeConfig | None = None,
+    dev: Sequence[Depths] = (),
+    data: dict | None = None,
+) -> Gauge:
+    """Train a gauge; `feed` takes the numbers of a process and of a step. See `train_mover`."""
+    torch.manual_seed(plan.seed)
+    return _train(
+        Gauge(config or GaugeConfig()),
+        feed,
+        gauge_loss,
+        plan,
+        out,
+        data=data or {},
+        validate=partial(judge_gauge, depths=list(dev)) if dev else None,
     )
 
 
