@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from kin4d.errors import InputError
@@ -72,13 +73,17 @@ class RigidWorld:
         told = self.gauge.measure(situation.image, points, situation.camera, situation.base)
         return replace(situation, xyz=told)
 
-    def move(self, situation: Situation, *, part: np.ndarray | None = None) -> Motion:
+    def move(
+        self, situation: Situation, *, part: np.ndarray | None = None, seed: int | None = None
+    ) -> Motion:
         """How the parts of a situation will move.
 
         Args:
             situation: What is known.
             part: [H, W] int: the part of each pixel, if it is known; else the seer says.
+            seed: Of one of many futures; the likeliest one if None.
         """
+        chance = None if seed is None else torch.Generator().manual_seed(seed)
         robot = situation.robot.mask[0] > 0
         xyz = situation.to_base(situation.xyz.astype(np.float64))
         if part is None:
@@ -95,7 +100,7 @@ class RigidWorld:
         )
         if lesson is None:
             return Motion(part=np.full_like(part, NOBODY), motions=motions[:, :0])
-        rolled = self.mover.roll(*lesson.tensors(), lesson.seconds).numpy()
+        rolled = self.mover.roll(*lesson.tensors(), lesson.seconds, chance).numpy()
         told = np.tile(np.eye(4), (*rolled.shape[:2], 1, 1))
         told[:, :, :3] = rolled
         motions[:, list(lesson.numbers)] = situation.base @ told @ np.linalg.inv(situation.base)
@@ -107,10 +112,15 @@ class RigidWorld:
         stage = Stage(situation, motion.part, moving)
         return [stage.show(t, motion.motions[t][moving]) for t in range(len(situation))]
 
-    def imagine(self, situation: Situation, *, part: np.ndarray | None = None) -> PointmapVideo:
-        """What happens, in colour and in metres. The first frame is the one that is given."""
+    def imagine(
+        self, situation: Situation, *, part: np.ndarray | None = None, seed: int | None = None
+    ) -> PointmapVideo:
+        """What happens, in colour and in metres. The first frame is the one that is given.
+
+        Args: as of `move`.
+        """
         situation = self.measured(situation)
-        frames = self.show(situation, self.move(situation, part=part))
+        frames = self.show(situation, self.move(situation, part=part, seed=seed))
         if self.painter is None:
             rgb = np.stack([one.rgb for one in frames])
             xyz = np.stack([one.xyz for one in frames])

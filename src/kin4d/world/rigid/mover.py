@@ -22,6 +22,7 @@ _UNIT = 0.05  # m: lengths are told to the network in these
 _TURN = 0.3  # rad per frame at an output of one
 _NEAR = 0.01  # m: how far the touch of the robot reaches
 _SLACK = 0.002  # m: errors well below this hardly count
+_STILL = 0.03  # share of a motion below which a part does not move at all
 _MOVES = 0.01  # m from first frame to last that make a part one that moves
 _POINT = 3 + 3 + 3 + 3 + 2
 _GLOBAL = 6 + 6 + 3 + 3 + 2
@@ -83,13 +84,13 @@ class Mover(nn.Module):
         self.join = nn.Sequential(nn.Linear(6 * width + _GLOBAL, 256), nn.SiLU())
         self.remember = nn.GRUCell(256, config.memory)
         self.decide = nn.Sequential(
-            nn.Linear(256 + config.memory, 256), nn.SiLU(), nn.Linear(256, 14)
+            nn.Linear(256 + config.memory, 256), nn.SiLU(), nn.Linear(256, 12)
         )
         last = self.decide[-1]
         assert isinstance(last, nn.Linear)
         nn.init.zeros_(last.weight)
         with torch.no_grad():  # At first nothing is carried, and little is sure.
-            last.bias.copy_(torch.tensor([0.0] * 6 + [-2.0] * 2 + [-2.0] * 6))
+            last.bias.copy_(torch.tensor([0.0] * 6 + [-2.0, -2.0, 1.0] + [0.0] * 3))
 
     def begin(self, points: Tensor, before: Tensor | None = None) -> PartState:
         """Parts at rest, or moving from `before` [B, M, 3]."""
@@ -98,7 +99,13 @@ class Mover(nn.Module):
         return PartState(points, points if before is None else before, memory, pose)
 
     def step(
-        self, state: PartState, robot: Tensor, robot_next: Tensor, others: Tensor, seconds: Tensor
+        self,
+        state: PartState,
+        robot: Tensor,
+        robot_next: Tensor,
+        others: Tensor,
+        seconds: Tensor,
+        chance: torch.Generator | None = None,
     ) -> tuple[PartState, Tensor]:
         """One frame on.
 
@@ -108,9 +115,11 @@ class Mover(nn.Module):
             robot_next: [B, N, 3] m: and in the next frame.
             others: [B, S, 3] m: what else there is.
             seconds: [B] between the frames.
+            chance: Lets what is unsure vary; the likeliest motion if None.
 
         Returns:
-            The state in the next frame, and [B, 6] the logarithm of how unsure its motion is.
+            The state in the next frame, and [B, 3] how unsure the shift of its middle is: the
+            logarithm of a standard deviation in millimetres.
         """
         points = state.points
         middle = points.mean(1, keepdim=True)
@@ -153,19 +162,29 @@ class Mover(nn.Module):
         joined = self.join(torch.cat([*pools, known], -1))
         memory = self.remember(joined, state.memory)
         said = self.decide(torch.cat([joined, memory], -1))
-        share = said[:, 6:8].sigmoid()
-        move = _UNIT * said[:, :3] + share[:, :1] * shift
-        rotation = rotvec_to_matrix(_TURN * said[:, 3:6] + share[:, 1:] * turn)
+        share, go, unsure = said[:, 6:8].sigmoid(), said[:, 8:9].sigmoid(), said[:, 9:]
+        if not self.training:  # What hardly moves is exactly still.
+            go = go * (go > _STILL)
+        drift = torch.zeros(())
+        if chance is not None:
+            noise = torch.randn(len(points), 3, generator=chance)
+            drift = (go > 0) * 1e-3 * unsure.clamp(-3, 3).exp() * noise
+        move = go * (_UNIT * said[:, :3] + share[:, :1] * shift) + drift
+        rotation = rotvec_to_matrix(go * (_TURN * said[:, 3:6] + share[:, 1:] * turn))
         shift = move + (middle - middle @ rotation.mT)[:, 0]
         moved = points @ rotation.mT + shift[:, None]
         pose = rotation @ state.pose + torch.nn.functional.pad(shift[..., None], (3, 0))
-        return PartState(moved, points, memory, pose), said[:, 8:]
+        return PartState(moved, points, memory, pose), unsure
 
-    def forward(self, windows: Windows, start: PartState) -> Tensor:
-        """[B, L, M, 3] m: where parts go when each is stepped through its window."""
-        state, path = start, []
+    def forward(self, windows: Windows, start: PartState) -> tuple[Tensor, Tensor]:
+        """Where parts go when each is stepped through its window.
+
+        Returns:
+            [B, L, M, 3] m, and [B, L, 3] how unsure each step is; see `step`.
+        """
+        state, path, doubts = start, [], []
         for t in range(windows.robot.shape[1] - 1):
-            state, _ = self.step(
+            state, unsure = self.step(
                 state,
                 windows.robot[:, t],
                 windows.robot[:, t + 1],
@@ -173,11 +192,18 @@ class Mover(nn.Module):
                 windows.seconds,
             )
             path.append(state.points)
-        return torch.stack(path, 1)
+            doubts.append(unsure)
+        return torch.stack(path, 1), torch.stack(doubts, 1)
 
     @torch.no_grad()
     def roll(
-        self, track: Tensor, parts: Tensor, others: Tensor, owner: Tensor, seconds: float
+        self,
+        track: Tensor,
+        parts: Tensor,
+        others: Tensor,
+        owner: Tensor,
+        seconds: float,
+        chance: torch.Generator | None = None,
     ) -> Tensor:
         """[T, P, 3, 4]: how parts move while the robot does what it does.
 
@@ -187,6 +213,7 @@ class Mover(nn.Module):
             others: [S, 3] m: all that is seen besides the robot, at first.
             owner: [S] the part each of these belongs to, -1 for the room.
             seconds: Between frames.
+            chance: Of one of many futures; the likeliest one if None.
         """
         count = len(parts)
         state, still = self.begin(parts), torch.eye(3, 4)[None]
@@ -201,6 +228,7 @@ class Mover(nn.Module):
                 then.expand(count, -1, -1),
                 around,
                 torch.full((count,), seconds),
+                chance,
             )
             poses.append(state.pose)
         return torch.stack(poses)
@@ -221,11 +249,19 @@ def mover_loss(
     path = path + off
     before = path[:, 0] + 0.3 * noise * torch.randn(len(path), 1, 3)
     mover: Mover = model.module if hasattr(model, "module") else model  # pyright: ignore
-    told = model(windows, mover.begin(path[:, 1], before))
+    told, unsure = model(windows, mover.begin(path[:, 1], before))
     error = (told - path[:, 2:]).norm(dim=-1).mean(-1)
     loss = (1 + (error / _SLACK).square()).sqrt() - 1
     moved = (path[:, -1] - path[:, 1]).norm(dim=-1).mean(-1)
-    return loss.mean(), {"mm": 1000 * error[:, -1].mean(), "moved_mm": 1000 * moved.mean()}
+    # How unsure it is has to fit how wrong its steps are, and changes nothing else.
+    middles = torch.cat([path[:, 1:2], told], 1).mean(2)
+    off = 1000 * (middles.diff(dim=1) - path[:, 1:].mean(2).diff(dim=1)).detach()
+    doubt = (0.5 * (off * (-unsure).exp()).square() + unsure).clamp(max=50).mean()
+    return loss.mean() + 0.01 * doubt, {
+        "mm": 1000 * error[:, -1].mean(),
+        "doubt": doubt,
+        "moved_mm": 1000 * moved.mean(),
+    }
 
 
 @torch.no_grad()
