@@ -216,7 +216,7 @@ def _pool(weights: Tensor) -> Tensor:
 def _check(arrays: dict[str, Tensor], config: WorldConfig) -> None:
     size = (config.height, config.width)
     frames = (config.frames, *size)
-    shapes = {
+    shapes: dict[str, tuple[int, ...]] = {
         "first_rgb": (*size, 3),
         "first_xyz": (*size, 3),
         "robot_rgb": (*frames, 3),
@@ -225,13 +225,14 @@ def _check(arrays: dict[str, Tensor], config: WorldConfig) -> None:
         "rgb": (*frames, 3),
         "xyz": (*frames, 3),
         "moves": frames,
-        "actions": (config.frames, config.actions),
     }
+    says = CONTROLS[config.control].says
+    if says == "actions":
+        shapes[says] = (config.frames, config.actions)
     for name, shape in shapes.items():
         value = arrays.get(name)
         if value is not None and tuple(value.shape[1:]) != shape:
             raise InputError(f"clips' {name}", value=tuple(value.shape[1:]), allowed=str(shape))
-    says = CONTROLS[config.control].says
     if says and says not in arrays:
         raise InputError(f"{config.control} control needs the clips' {says}")
     if ("rgb" in arrays) != ("xyz" in arrays):

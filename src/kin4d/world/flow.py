@@ -61,7 +61,7 @@ def end_of(
     Args:
         output: Of the network.
         x: [B, m C, t, h, w'] where the flow is.
-        s: [B, 1, 1, 1, 1] its time.
+        s: Its time, one number or [B, 1, 1, 1, 1].
         condition: As given to the network.
         config: Of the model.
     """
@@ -137,21 +137,21 @@ def sample(
     """
     like = condition.latents
     dice = torch.Generator().manual_seed(seed)
-    x = start_of(condition, config, torch.randn(like.shape, generator=dice).to(like))
+    # In single precision whatever the network's: many small steps add up.
+    x = start_of(condition, config, torch.randn(like.shape, generator=dice).to(like.device)).float()
     silent = condition.without_robot() if guidance != 1 else None
     times = schedule(steps, config.shift).to(like.device)
     for step in progress(range(steps)):
-        s, following = times[step].view(1, 1, 1, 1, 1), times[step + 1]
+        s, following = times[step], times[step + 1]
         if config.start == "composite":
             x = _keep_first(x, condition)
-        clock = times[step].expand(len(x)) * STEPS
-        output = network(x, clock, condition)
+        clock = s.expand(len(x)) * STEPS
+        output = network(x.to(like.dtype), clock, condition).float()
         if silent is not None:
-            without = network(x, clock, silent)
+            without = network(x.to(like.dtype), clock, silent).float()
             output = without + guidance * (output - without)
         end = end_of(output, x, s, condition, config)
-        # In single precision whatever the network's: many small steps add up.
-        x = (end.float() + (x.float() - end.float()) * (following / s)).to(like.dtype)
+        x = end + (x - end) * (following / s)
     return _keep_first(x, condition) if config.start == "composite" else x
 
 

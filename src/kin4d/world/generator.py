@@ -62,8 +62,8 @@ class Generator(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Of the transformer."""
-        return self.transformer.proj_out.weight.device
+        """Where it works; a transformer that is offloaded rests elsewhere, the codec does not."""
+        return next(self.codec.parameters()).device
 
     @torch.no_grad()
     def encode(self, clips: Clips) -> Encoded:

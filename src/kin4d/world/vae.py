@@ -19,7 +19,7 @@ from kin4d.world.batch import Clips, videos_of
 from kin4d.world.codec import VERSION, AnyCodec, VaeCodec, codec_facts, make_vae, save_codec
 from kin4d.world.normalise import find_bounds, from_unit, to_unit
 
-_MEASURED = 16  # batches that tell how large latents are
+_MEASURED = 8  # batches that tell how large latents are
 
 
 @dataclass(frozen=True, kw_only=True)
