@@ -22,7 +22,7 @@ def chamfer_l1(a: np.ndarray, b: np.ndarray) -> float:
         a: [N, 3].
         b: [M, 3].
     """
-    there, back = _nearest(a, b)
+    there, back = nearest_distances(a, b)
     return float(there.mean() + back.mean()) / 2
 
 
@@ -31,7 +31,7 @@ def chamfer_l2(a: np.ndarray, b: np.ndarray) -> float:
 
     No square root is taken at the end.
     """
-    there, back = _nearest(a, b)
+    there, back = nearest_distances(a, b)
     return float(np.square(there).mean() + np.square(back).mean()) / 2
 
 
@@ -43,7 +43,7 @@ def f_score(a: np.ndarray, b: np.ndarray, *, threshold: float) -> float:
     """
     if not threshold > 0:
         raise InputError("F-score threshold must be positive", value=threshold, allowed="> 0 m")
-    there, back = _nearest(a, b)
+    there, back = nearest_distances(a, b)
     precision, recall = float((there <= threshold).mean()), float((back <= threshold).mean())
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
@@ -137,8 +137,8 @@ def _touches(triangles: np.ndarray) -> np.ndarray:
     return touching
 
 
-def _nearest(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """[N] from each of `a` to the nearest of `b`, and [M] back."""
+def nearest_distances(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[N] from each of `a` [N, 3] to the nearest of `b` [M, 3], and [M] back."""
     from scipy.spatial import KDTree
 
     a, b = _points(a), _points(b)

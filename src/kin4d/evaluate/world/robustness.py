@@ -1,0 +1,108 @@
+"""Robustness: the robot that an imaginer is told, spoiled in the ways of Kinema4D's table.
+
+Pointmap and tracked points are spoiled alike; the first frame stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from kin4d.world.situation import Situation
+
+DROPPED = 0.05
+"""Share of the robot's pixels and of its tracked points."""
+
+NOISE = 0.005
+"""m: standard deviation along each axis, anew in every frame."""
+
+SHIFT = 5
+"""px, in a random direction along the picture's sides."""
+
+TURN = 5.0
+"""Degrees about the optical axis, either way."""
+
+Spoiler = Callable[[Situation, np.random.Generator], Situation]
+
+
+def drop(situation: Situation, dice: np.random.Generator) -> Situation:
+    """Pixels go missing; a tracked point that does is replaced by another."""
+    gone = dice.random(situation.robot.mask.shape) < DROPPED
+    count = situation.track.shape[1]
+    kept = dice.random(count) >= DROPPED
+    kept[0] = True
+    instead = np.where(kept, np.arange(count), dice.choice(np.flatnonzero(kept), count))
+    return _with_robot(situation, ~gone, track=situation.track[:, instead])
+
+
+def jitter(situation: Situation, dice: np.random.Generator) -> Situation:
+    """Points are off by Gaussian noise."""
+    robot = situation.robot
+    xyz = robot.xyz + dice.normal(0, NOISE, robot.xyz.shape).astype(np.float32)
+    track = situation.track + dice.normal(0, NOISE, situation.track.shape).astype(np.float32)
+    return replace(situation, robot=replace(robot, xyz=xyz), track=track)
+
+
+def shift(situation: Situation, dice: np.random.Generator) -> Situation:
+    """The robot is seen, and thought to be, some pixels away."""
+    right, down = dice.permutation([SHIFT * dice.choice([-1, 1]), 0])
+    matrix = np.array([[1, 0, right], [0, 1, down], [0, 0, 1.0]])
+    return _warped(situation, matrix)
+
+
+def turn(situation: Situation, dice: np.random.Generator) -> Situation:
+    """The robot is turned about the middle of the picture."""
+    angle = np.radians(TURN) * dice.choice([-1, 1])
+    c, s = np.cos(angle), np.sin(angle)
+    x, y = situation.camera.K[:2, 2]
+    matrix = np.array([[c, -s, x - c * x + s * y], [s, c, y - s * x - c * y], [0, 0, 1]])
+    return _warped(situation, matrix)
+
+
+SPOILERS: Mapping[str, Spoiler] = {
+    "dropout 5 %": drop,
+    f"noise {1e3 * NOISE:.0f} mm": jitter,
+    "shift 5 px": shift,
+    "rotation 5 degrees": turn,
+}
+
+
+def _warped(situation: Situation, matrix: np.ndarray) -> Situation:
+    """A situation whose robot's pixels move by `matrix` [3, 3] (x, y, 1), and its points with them.
+
+    A point keeps its depth and goes to the ray of its new pixel.
+    """
+    camera, robot = situation.camera, situation.robot
+    height, width = camera.height, camera.width
+    columns, rows = np.meshgrid(np.arange(width), np.arange(height))
+    target = np.stack([columns, rows, np.ones_like(rows)], -1)
+    source = np.rint(target @ np.linalg.inv(matrix).T)[..., :2].astype(int)
+    inside = ((source >= 0) & (source < (width, height))).all(-1)
+    x, y = np.clip(source, 0, (width - 1, height - 1)).transpose(2, 0, 1)
+    carry = np.linalg.inv(camera.K) @ matrix @ camera.K
+    moved = replace(
+        robot,
+        rgb=robot.rgb[:, y, x],
+        xyz=(robot.xyz[:, y, x] @ carry.T).astype(np.float32),
+        mask=robot.mask[:, y, x],
+    )
+    track = (situation.track @ carry.T).astype(np.float32)
+    return _with_robot(replace(situation, robot=moved), inside, track=track)
+
+
+def _with_robot(situation: Situation, seen: np.ndarray, *, track: np.ndarray) -> Situation:
+    """A situation whose robot is only `seen` [(T,) H, W] there."""
+    robot = situation.robot
+    seen = np.broadcast_to(seen, robot.mask.shape)
+    return replace(
+        situation,
+        robot=replace(
+            robot,
+            rgb=np.where(seen[..., None], robot.rgb, 0).astype(np.uint8),
+            xyz=np.where(seen[..., None], robot.xyz, np.nan).astype(np.float32),
+            mask=np.where(seen, robot.mask, 0).astype(np.uint8),
+        ),
+        track=track,
+    )
