@@ -21,6 +21,7 @@ VERBS = (
     "simulate",
     "robot",
     "calibrate",
+    "imagine",
     "data",
     "train",
     "export",

@@ -24,6 +24,8 @@ from kin4d.world.rigid.train import VERSION
 from kin4d.world.situation import Situation
 
 MODEL = "rigid world"
+SIZE = (64, 96)
+"""Height and width in pixels of the pictures that its networks learn from."""
 ROBOT = 1
 
 
@@ -58,6 +60,11 @@ class RigidWorld:
         gauge: Gauge | None = None,
     ) -> None:
         self.seer, self.mover, self.painter, self.gauge = seer, mover, painter, gauge
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width in pixels that it works at best."""
+        return SIZE
 
     def measured(self, situation: Situation) -> Situation:
         """The situation with geometry where it has none."""

@@ -1,0 +1,36 @@
+"""World: one call from a situation to what comes of it, whatever kind of weights are behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.world.rigid.model import RigidWorld
+from kin4d.world.situation import Situation
+
+
+class Imaginer(Protocol):
+    """What a world model has to do."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width in pixels that it works at."""
+        ...
+
+    def imagine(self, situation: Situation, *, seed: int | None = None) -> PointmapVideo:
+        """What happens; `seed` picks one of many futures, None the likeliest."""
+        ...
+
+
+class World:
+    """A world model, ready for use."""
+
+    @staticmethod
+    def from_pretrained(name: str | Path = "tiny") -> Imaginer:
+        """The world model of a name.
+
+        Args:
+            name: One that ships ("tiny"), a .safetensors file, a folder with one, or a hub id.
+        """
+        return RigidWorld.load(name)

@@ -1,0 +1,108 @@
+"""Movers: points carried as a rigid body, wherever in the room, and learned from lessons."""
+
+import numpy as np
+import pytest
+import torch
+
+from kin4d.geometry.transforms import rotvec_to_matrix
+from kin4d.training import Plan
+from kin4d.world.rigid.lesson import lesson_of, load_lessons, save_lessons, windows
+from kin4d.world.rigid.mover import Mover, MoverConfig, _carried, judge_mover, mover_loss
+from kin4d.world.rigid.train import train_mover
+
+
+def _lesson(seed: int, frames: int = 20):
+    """A box on a table, and a hand that carries it along in the second half."""
+    dice = np.random.default_rng(seed)
+    box = dice.uniform(-0.02, 0.02, (60, 3)) + np.array([0.3, 0.0, 0.03])
+    table = dice.uniform(-0.2, 0.2, (200, 3)) * np.array([1, 1, 0]) + np.array([0.3, 0, 0])
+    way = dice.uniform(-0.1, 0.1, 3) * [1, 1, 0]
+    progress = np.clip(np.linspace(-1, 1, frames), 0, 1)[:, None, None]
+    shell = np.concatenate([box * [1, 1, 0] + [[0, 0, 0.06]], box + np.array([0.035, 0, 0])])
+    hand = (
+        shell
+        + progress * way
+        + (np.clip(np.linspace(1, -1, frames), 0, 1) * 0.2)[:, None, None] * np.array([0, 0, 1.0])
+    )
+    motions = np.tile(np.eye(4), (frames, 2, 1, 1))
+    motions[:, 1, :3, 3] = progress[:, 0] * way
+    return lesson_of(
+        track=hand,
+        xyz=np.concatenate([box, table]),
+        part=np.concatenate([np.ones(60, int), np.full(200, -1)]),
+        motions=motions,
+        seconds=0.1,
+        seed=seed,
+    )
+
+
+def test_what_is_next_to_the_robot_is_carried_exactly_as_it_moves():
+    torch.manual_seed(0)
+    place = 0.05 * torch.randn(2, 40, 3, dtype=torch.float64)
+    turn = torch.tensor([[0.02, 0.0, 0.03], [0.0, -0.04, 0.0]], dtype=torch.float64)
+    shift = torch.tensor([[0.01, 0.0, 0.0], [0.0, 0.02, -0.01]], dtype=torch.float64)
+    steps = place @ rotvec_to_matrix(turn).mT - place + shift[:, None]
+    found, turned = _carried(place, steps, torch.zeros(2, 40, dtype=torch.float64))
+    torch.testing.assert_close(found, shift, atol=1e-3, rtol=0)
+    torch.testing.assert_close(turned, turn, atol=2e-3, rtol=0)
+
+
+def test_a_part_moves_the_same_anywhere_on_the_table_and_its_pose_says_how():
+    torch.manual_seed(0)
+    mover = Mover(MoverConfig()).eval()
+    torch.nn.init.normal_(mover.decide[-1].weight, std=0.05)
+    track, parts, others, owner = _lesson(1).tensors()
+    away = torch.tensor([0.7, -0.4, 0.0])
+    poses = mover.roll(track, parts, others, owner, 0.1)
+    elsewhere = mover.roll(track + away, parts + away, others + away, owner, 0.1)
+    torch.testing.assert_close(elsewhere[..., :3], poses[..., :3], atol=1e-3, rtol=0)
+    state = mover.begin(parts)
+    state, _ = mover.step(state, track[:1], track[1:2], others[None], torch.tensor([0.1]))
+    placed = parts @ state.pose[..., :3].mT + state.pose[:, None, :, 3]
+    torch.testing.assert_close(state.points, placed, atol=1e-5, rtol=0)
+
+
+def test_futures_differ_by_chance_and_agree_by_seed():
+    torch.manual_seed(0)
+    mover = Mover(MoverConfig()).eval()
+    arrays = _lesson(2).tensors()
+    likely = mover.roll(*arrays, 0.1)
+    first, again = (mover.roll(*arrays, 0.1, torch.Generator().manual_seed(3)) for _ in range(2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, likely)
+
+
+def test_lessons_survive_the_disk_and_skip_what_shows_no_part(tmp_path):
+    lesson = _lesson(3)
+    save_lessons(tmp_path / "lessons.npz", [lesson, _lesson(4)])
+    back = load_lessons(tmp_path / "lessons.npz")[0]
+    np.testing.assert_allclose(back.track, lesson.track, atol=3e-5)
+    np.testing.assert_allclose(back.motions, lesson.motions)
+    np.testing.assert_array_equal(back.owner, lesson.owner)
+    room = np.full(9, -1)
+    none = np.zeros((20, 0, 4, 4))
+    said = lesson_of(track=lesson.track, xyz=np.zeros((9, 3)), part=room, motions=none, seconds=0.1)
+    assert said is None
+
+
+def test_windows_depend_on_seed_and_step_alone():
+    lessons = [_lesson(5), _lesson(6)]
+    stream = windows(lessons, batch=4, length=5, seed=1)
+    next(stream)
+    second = next(stream)
+    again = next(windows(lessons, batch=4, length=5, seed=1, step=1))
+    assert torch.equal(second.robot, again.robot)
+    assert second.poses.shape == (4, 7, 3, 4)
+
+
+@pytest.mark.slow
+def test_a_mover_learns_what_a_hand_carries(tmp_path):
+    lessons = [_lesson(seed) for seed in range(6)]
+    batch = next(windows(lessons, batch=16, length=6, seed=9))
+    torch.manual_seed(0)
+    before = float(mover_loss(Mover(MoverConfig()), batch, 0.0)[0].detach())
+    mover = train_mover(
+        lessons, tmp_path, plan=Plan(steps=120, warm=10, average=0.9), batch=16, length=6
+    )
+    assert float(mover_loss(mover, batch, 0.0)[0]) < 0.5 * before
+    assert judge_mover(mover, lessons)["ratio"] < 0.6
