@@ -10,8 +10,8 @@ import torch
 
 from kin4d.errors import InputError
 from kin4d.training import Plan, load_tensors, save_tensors
-from kin4d.world.batch import Clips
-from kin4d.world.codec import PcaCodec, make_codec
+from kin4d.world.batch import Clips, composite_of, videos_of
+from kin4d.world.codec import PcaCodec, fit_pca, make_codec
 from kin4d.world.generator import Generator, load_generator, save_generator
 from kin4d.world.train import judge, planned, train_world
 
@@ -163,3 +163,16 @@ def test_one_batch_is_learned_by_heart(
     start = judge(Generator(config, pca), [batch])
     assert found["psnr"] > start["psnr"] + 6
     assert found["metres"] < 0.5 * start["metres"]
+
+
+def test_what_stands_still_stays_sharp(clips: Callable, toy: Callable) -> None:
+    """A codec that keeps next to nothing still shows the composite as it was."""
+    some = clips([1])
+    some.first_rgb[:, ::2, ::2] = 90
+    coarse = fit_pca(videos_of(some), 2)
+    generator = Generator(toy(latent_channels=2), coarse)
+    found = generator.imagine(some, steps=1)
+    shown = (composite_of(some, generator.config)[0] + 1) * 127.5
+    assert (found.rgb.float() - shown.movedim(1, -1)).abs().max() <= 1
+    plain = generator.imagine(generator.encode(some), steps=1)
+    assert (plain.rgb.float() - shown.movedim(1, -1)).abs().max() > 10

@@ -111,7 +111,7 @@ def encode_clips(clips: Clips, config: WorldConfig, codec: AnyCodec) -> Encoded:
     out: dict[str, Tensor] = {"robot_mask": pool_mask(robot.mask)}
     if config.start == "composite":
         for name, first, drawn in _halves((rgb, robot.rgb), (xyz, robot.xyz)):
-            video = torch.where(shown[:, None] & (name in control.reveals), drawn, first)
+            video = _composite(first, drawn, shown, name in control.reveals)
             out[f"known_{name}"] = codec.encode(video, name)
     elif config.first == "pointmap":
         for name, first in _halves((rgb,), (xyz,)):
@@ -137,6 +137,16 @@ def encode_clips(clips: Clips, config: WorldConfig, codec: AnyCodec) -> Encoded:
     return Encoded(**out, centre=bounds.centre, scale=bounds.scale)
 
 
+def composite_of(clips: Clips, config: WorldConfig) -> tuple[Tensor, Tensor]:
+    """RGB and XYZ [B, 3, T, H, W] in [-1, 1] that the flow starts from, if not from noise."""
+    rgb, xyz, robot, _, shown = _videos(_tensors(clips, torch.device("cpu")))
+    reveals = CONTROLS[config.control].reveals
+    return (
+        _composite(rgb, robot.rgb, shown, "rgb" in reveals),
+        _composite(xyz, robot.xyz, shown, "xyz" in reveals),
+    )
+
+
 def videos_of(clips: Clips) -> Iterator[tuple[Tensor, Tensor]]:
     """RGB and XYZ [B, 3, T, H, W] in [-1, 1] to fit codecs to: all, then the robot alone."""
     arrays = _tensors(clips, torch.device("cpu"))
@@ -145,6 +155,10 @@ def videos_of(clips: Clips) -> Iterator[tuple[Tensor, Tensor]]:
     _, _, robot, bounds, _ = _videos(arrays)
     yield _colours(arrays["rgb"]), to_unit(_points(arrays["xyz"]), bounds)
     yield robot.rgb, robot.xyz
+
+
+def _composite(first: Tensor, drawn: Tensor, shown: Tensor, reveal: bool) -> Tensor:
+    return torch.where(shown[:, None] & reveal, drawn, first)
 
 
 def _tensors(clips: Clips, device: torch.device) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from kin4d.errors import InputError
 from kin4d.training.checkpoint import load_tensors, save_tensors
 from kin4d.training.weights import check_fit, read_weights, weights_file
-from kin4d.world.batch import Clips, Encoded, condition_of, encode_clips
+from kin4d.world.batch import Clips, Encoded, composite_of, condition_of, encode_clips
 from kin4d.world.codec import AnyCodec, codec_facts, codec_from
 from kin4d.world.conditioning import Condition, fuse, split
 from kin4d.world.config import WorldConfig
@@ -25,6 +25,8 @@ VERSION = 1
 
 CODEC_FILE = "codec.safetensors"
 """Beside the weights of a run that has not ended."""
+
+_CHANGED = 0.1  # in [-1, 1]: a pixel that differs by this from the start shows something new
 
 
 class Imagined(NamedTuple):
@@ -110,18 +112,35 @@ class Generator(nn.Module):
             guidance=guidance,
             progress=progress,
         )
-        return self.decode(latents, encoded)
+        start = None
+        if isinstance(clips, Clips) and self.config.start == "composite":
+            start = composite_of(clips, self.config)
+        return self.decode(latents, encoded, start)
 
     @torch.no_grad()
-    def decode(self, latents: Tensor, encoded: Encoded) -> Imagined:
-        """Fused latents [B, m C, t, h, w'] as videos, in the bounds of the clips they belong to."""
-        rgb, xyz = split(latents, self.config)
-        colours = (self.codec.decode(rgb, "rgb").float() + 1) * 127.5
-        unit = self.codec.decode(xyz, "xyz").float()
-        return Imagined(
-            colours.round().clamp(0, 255).to(torch.uint8).movedim(1, -1),
-            from_unit(unit, encoded.bounds).movedim(1, -1),
-        )
+    def decode(
+        self, latents: Tensor, encoded: Encoded, start: tuple[Tensor, Tensor] | None = None
+    ) -> Imagined:
+        """Fused latents as videos.
+
+        Args:
+            latents: [B, m C, t, h, w'].
+            encoded: The clips they belong to.
+            start: RGB and XYZ of the composite [B, 3, T, H, W] in [-1, 1]: what the codec loses of
+                it is given back wherever nothing has changed.
+        """
+        videos = []
+        known = (encoded.known_rgb, encoded.known_xyz)
+        for number, modality in enumerate(("rgb", "xyz")):
+            video = self.codec.decode(split(latents, self.config)[number], modality).float()
+            if start is not None:
+                same = self.codec.decode(known[number], modality).float()
+                changed = (video - same).abs().amax(1, keepdim=True) / _CHANGED
+                video = video + torch.exp(-changed.square()) * (start[number].to(same) - same)
+            videos.append(video)
+        colours = ((videos[0] + 1) * 127.5).round().clamp(0, 255).to(torch.uint8)
+        points = from_unit(videos[1], encoded.bounds)
+        return Imagined(colours.movedim(1, -1), points.movedim(1, -1))
 
 
 def training_loss(

@@ -13,7 +13,7 @@ from torch import Tensor
 from kin4d.errors import InputError
 from kin4d.training import Plan, load_tensors, train
 from kin4d.training.weights import FILE
-from kin4d.world.batch import Clips, Encoded
+from kin4d.world.batch import Clips, Encoded, composite_of
 from kin4d.world.codec import AnyCodec, codec_facts, save_codec
 from kin4d.world.conditioning import fuse
 from kin4d.world.config import PRESETS, WorldConfig
@@ -120,10 +120,12 @@ def judge(generator: Generator, batches: Iterable[Clips], *, steps: int = 1) -> 
         encoded = generator.encode(clips)
         rgb, xyz = (torch.as_tensor(value)[:, 1:] for value in (clips.rgb, clips.xyz))
         moves = None if clips.moves is None else torch.as_tensor(clips.moves)[:, 1:] > 1
-        known = fuse(encoded.known_rgb, encoded.known_xyz, generator.config)
+        config = generator.config
+        known = fuse(encoded.known_rgb, encoded.known_xyz, config)
+        start = composite_of(clips, config) if config.start == "composite" else None
         for name, video in (
-            ("", generator.imagine(encoded, steps=steps)),
-            ("still_", generator.decode(known, encoded)),
+            ("", generator.imagine(clips, steps=steps)),
+            ("still_", generator.decode(known, encoded, start)),
         ):
             wrong = (video.rgb[:, 1:].cpu().float() - rgb.float()).square().mean(-1) / 255**2
             apart = (video.xyz[:, 1:].cpu() - xyz).norm(dim=-1)
