@@ -8,6 +8,7 @@ import torch
 
 from kin4d.bodies.analytic import hinge, pendulum
 from kin4d.evaluate.dynamics.closed_forms import double_pendulum, flip_time, spinning_body
+from kin4d.evaluate.dynamics.stopped import follow_motion
 
 
 def test_a_double_pendulum_in_mujoco_is_the_closed_form() -> None:
@@ -38,6 +39,39 @@ def test_a_pushed_door_turns_as_its_moment_of_inertia_says() -> None:
     inertia = float((door.mass[:, None] * moving.square()).sum())
     rate = 2.0 * door.rest.vertices[far, 0] * 0.05 / inertia
     np.testing.assert_allclose(np.diff(found.values[2:, 0]) * 20, rate, rtol=1e-3)
+
+
+def test_what_falls_on_its_stop_stays_there() -> None:
+    times = np.linspace(0, 1, 11)
+
+    def fall(_, q, qd):
+        return np.array([[2.0]]), np.array([-2 * 9.81])
+
+    limits = np.array([[0.0, np.inf]])
+    found, impacts = follow_motion(fall, limits, np.array([1.0]), np.zeros(1), times)
+    expected = np.maximum(1 - 9.81 / 2 * times**2, 0)
+    np.testing.assert_allclose(found[:, 0], expected, atol=1e-9)
+    assert impacts == 1
+
+
+def test_a_stop_takes_momentum_from_what_hangs_on_it_and_lets_go() -> None:
+    mass = np.array([[2.0, 1.0], [1.0, 1.0]])  # a cart and, relative to it, another
+    limits = np.array([[-0.5, np.inf], [-np.inf, np.inf]])
+    push = np.array([0.0, 0.0])
+
+    def forces(now, q, qd):
+        return mass, push if now < 0.75 else np.array([4.0, 0.0])
+
+    found, impacts = follow_motion(
+        forces, limits, np.zeros(2), np.array([-1.0, 0.0]), np.array([0.0, 0.5, 0.75, 1.0]),
+        edges=[0.75],
+    )  # fmt: skip
+    assert impacts == 1
+    # The first cart stops dead, the second goes on at the speed that both had.
+    np.testing.assert_allclose(found[:3], [[0, 0], [-0.5, 0], [-0.5, -0.25]], atol=1e-7)
+    rate = np.linalg.solve(mass, [4.0, 0.0])
+    expected = [-0.5, -0.5] + rate * 0.25**2 / 2
+    np.testing.assert_allclose(found[3], expected, atol=1e-7)
 
 
 def test_a_spinning_body_flips_when_elliptic_integrals_say() -> None:

@@ -88,6 +88,21 @@ def test_a_soft_body_bounces_between_smooth_limits_without_loss() -> None:
     assert 0 < run.map_errors[0] < 1e-3
 
 
+def test_with_a_tolerance_fast_turns_and_impacts_are_followed_closely() -> None:
+    arm = pendulum(count=3, length=0.3)
+    stops = Limits(restitution=0.0, bounds=[[-0.4, 3.0], [-3.0, 0.1], [-0.2, 0.2]])
+    actor = Actor(arm, q=[1.5, -0.5, 0.1], forces=[stops], contacts=0)
+    exact = simulate(actor, seconds=1, dt=1 / 480, tolerance=1e-8)
+    coarse, fine = (simulate(actor, seconds=1, tolerance=t).clips[0] for t in (None, 1e-6))
+    assert exact.clips[0].q is not None
+    assert coarse.q is not None
+    assert fine.q is not None
+    assert np.abs(coarse.q - exact.clips[0].q).max() > 1e-3
+    assert np.abs(fine.q - exact.clips[0].q).max() < 1e-4
+    with pytest.raises(InputError, match="tolerance"):
+        simulate(actor, seconds=1, tolerance=0.0)
+
+
 def test_a_drawer_pushed_shut_stops() -> None:
     drawer = slider_chain(count=1)
     run = simulate(Actor(drawer, q=[0.3], qd=[-1.0]), seconds=1)

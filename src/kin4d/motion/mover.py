@@ -135,6 +135,11 @@ class Mover:
         """Joules."""
         return 0.5 * float(phase.p @ self.rates(phase))
 
+    def mass_points(self, phase: Phase) -> tuple[np.ndarray, np.ndarray]:
+        """Places [P, 3] (m) and velocities [P, 3] (m/s) of the mass points."""
+        q, map = phase.q, self.map
+        return map.points(q, phase.y), map.velocities(q, phase.jacobian, self.rates(phase))
+
     def loads_at(
         self,
         phase: Phase,

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from kin4d.motion.contact.response import Contacts
 from kin4d.motion.integrators import Integrator
-from kin4d.motion.mover import Diverged, Mover, Phase
+from kin4d.motion.mover import Diverged, Loads, Mover, Phase
 from kin4d.motion.scene import Scene
 
 _FAST = 1e4  # m/s, and sizes per second: nothing here moves so fast.
+_DEEPEST = 12  # A step is halved at most so often.
+_MEMORY = 0.05  # s: errors of velocities count as the way they make in this time.
+_NEAR = 1e-4  # rad or m from a stop, or sizes from a goal, that count as being there.
+_EVEN = 3e-7  # Sizes per step by which contacts may be violated, at most.
+
+
+class Moment(NamedTuple):
+    """All movers at one time (s); their loads are taken for `ahead` seconds from then on."""
+
+    time: float
+    phases: list[Phase]
+    loads: list[Loads]
+    ahead: float
 
 
 class World:
@@ -19,43 +34,99 @@ class World:
         scene: What takes part.
         integrator: How to step.
         h: Seconds per step.
+        tolerance: How far, in sizes, a step and its two halves may end apart before it is halved;
+            None to halve none.
     """
 
-    def __init__(self, scene: Scene, integrator: Integrator, h: float) -> None:
+    def __init__(
+        self, scene: Scene, integrator: Integrator, h: float, tolerance: float | None = None
+    ) -> None:
         self.scene, self.integrator, self.h, self.time = scene, integrator, h, 0.0
+        self.tolerance = tolerance
         shared = scene.shared_forces
         self.movers = [Mover(actor, actor.all_forces(shared)) for actor in scene.cast]
+        self._ahead = 0.5 * h
         for mover in self.movers:
-            self._load(mover, mover.phase)
-        self.contacts = Contacts(scene, self.movers)
+            mover.loads = self._loads(mover, mover.phase, 0.0, self._ahead)
+        fine = np.inf if tolerance is None else tolerance
+        self.contacts = Contacts(
+            scene, self.movers, accuracy=min(_EVEN / h, fine), near=min(_NEAR, fine)
+        )
+        self._problem = Diverged()
 
     def step(self) -> None:
         """All movers from `time` to time + h."""
-        h, integrator = self.h, self.integrator
-        begun = [integrator.begin(mover, h) for mover in self.movers]
-        ended = [self._move(*pair) for pair in zip(self.movers, begun, strict=True)]
-        ended = self.contacts.resolve(begun, ended, h, self._move)
-        self.time += h
-        for mover, phase in zip(self.movers, ended, strict=True):
-            phase = mover.rechart(phase)
-            self._load(mover, phase)
-            mover.phase = integrator.end(mover, phase, h)
-            self._check(mover)
+        start = Moment(
+            self.time, [m.phase for m in self.movers], [m.loads for m in self.movers], self._ahead
+        )
+        self._set(self._cover(start, self.h, self._stepped(start, self.h), 0))
 
-    def _move(self, mover: Mover, begun: Phase) -> Phase:
-        phase = self.integrator.move(mover, begun, self.time, self.h)
+    def _cover(self, start: Moment, h: float, one: Moment | None, depth: int) -> Moment:
+        """h seconds after `start`: `one`, where a single step leads, or likewise in two halves."""
+        if self.tolerance is None or depth == _DEEPEST:
+            if one is None:
+                raise self._problem
+            return one
+        half = self._stepped(start, 0.5 * h)
+        if one is not None and half is not None:
+            two = self._stepped(half, 0.5 * h)
+            if two is not None and self._apart(one, two) <= self.tolerance:
+                return two
+        middle = self._cover(start, 0.5 * h, half, depth + 1)
+        return self._cover(middle, 0.5 * h, self._stepped(middle, 0.5 * h), depth + 1)
+
+    def _stepped(self, start: Moment, h: float) -> Moment | None:
+        """One step of all movers; None if it fails, and then `_problem` says why."""
+        self._set(start)
+        if start.ahead != 0.5 * h:
+            for mover in self.movers:
+                mover.loads = self._loads(mover, mover.phase, 0.0, 0.5 * h)
+        try:
+            begun = [self.integrator.begin(mover, h) for mover in self.movers]
+            ended = [self._move(*pair, h) for pair in zip(self.movers, begun, strict=True)]
+            ended = self.contacts.resolve(begun, ended, h, self._move)
+            self.time += h
+            ahead = 0.5 * h if self.tolerance is None else 0.0
+            for i, (mover, phase) in enumerate(zip(self.movers, ended, strict=True)):
+                phase = mover.rechart(phase)
+                mover.loads = self._loads(mover, phase, 0.5 * h, ahead)
+                ended[i] = self.integrator.end(mover, phase, h)
+                self._check(mover, ended[i])
+        except Diverged as problem:
+            self._problem = problem
+            return None
+        return Moment(self.time, ended, [mover.loads for mover in self.movers], ahead)
+
+    def _set(self, moment: Moment) -> None:
+        self.time, phases, loads, self._ahead = moment
+        for mover, phase, load in zip(self.movers, phases, loads, strict=True):
+            mover.phase, mover.loads = phase, load
+
+    def _apart(self, one: Moment, two: Moment) -> float:
+        """How far mass points are apart in two moments, at worst, in sizes."""
+        worst = 0.0
+        for mover, *pair in zip(self.movers, one.phases, two.phases, strict=True):
+            ways, speeds = zip(*map(mover.mass_points, pair), strict=True)
+            gap = np.linalg.norm(ways[0] - ways[1], axis=1)
+            gap += _MEMORY * np.linalg.norm(speeds[0] - speeds[1], axis=1)
+            worst = max(worst, float(gap.max()) / mover.size)
+        return worst
+
+    def _move(self, mover: Mover, begun: Phase, h: float) -> Phase:
+        phase = self.integrator.move(mover, begun, self.time, h)
         if phase is None:
             raise Diverged(f"no solution for the coordinates of '{mover.actor.name}'")
         return phase
 
-    def _load(self, mover: Mover, phase: Phase) -> None:
-        half, now = 0.5 * self.h, self.time
-        mover.loads = mover.loads_at(
+    def _loads(self, mover: Mover, phase: Phase, before: float, after: float) -> Loads:
+        """What acts around now, from `before` seconds ago until `after` seconds hence."""
+        now = self.time
+        return mover.loads_at(
             phase,
             mover.rates(phase),
             now,
-            span=(max(now - half, 0.0), now + half),
-            ahead=(now, now + self.h),
+            span=(max(now - before, 0.0), now + after),
+            ahead=(now, now + 2 * after),
         )
 
     def energies(self) -> list[tuple[float, float]]:
@@ -69,9 +140,9 @@ class World:
             out.append((kinetic, mover.loads.energy))
         return out
 
-    def _check(self, mover: Mover) -> None:
+    def _check(self, mover: Mover, phase: Phase) -> None:
         """Raise `Diverged` if a quantity is not finite."""
-        phase, name = mover.phase, mover.actor.name
+        name = mover.actor.name
         if np.isfinite(float(phase.q @ phase.q) + float(phase.p @ phase.p)):
             return
         for what, values in (("coordinates", phase.q), ("momentum", phase.p)):

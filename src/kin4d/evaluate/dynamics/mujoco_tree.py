@@ -1,27 +1,24 @@
 """MujocoTree: a tree of links in MuJoCo, with the same mass points, joints, limits and pushes.
 
 The model holds no geometry: only bodies, whose inertia is that of the link's six mass points, and
-hinges and sliders. MuJoCo gives the accelerations; they are integrated here by the classical
-Runge-Kutta scheme with a small step, so that pushes act in every stage and the error is that of
-neither engine's own stepper.
+hinges and sliders. MuJoCo gives mass matrices and inertial forces; joints that follow others are
+eliminated exactly. The motion is integrated by `stopped.follow_motion` to many digits, with hard
+stops: MuJoCo's own steps and its soft limits are less exact than what is to be measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from kin4d.bodies.tree import TreeBody
 from kin4d.errors import InputError
+from kin4d.evaluate.dynamics.stopped import follow_motion
 from kin4d.extras import require
 
-STEP = 5e-4  # s
-# Stiffness (1/s²) and damping (1/s) of a stop: so much of the latter that nothing bounces.
-_STOP = "-2e4 -1e4"
-_FOLLOW = "0.002 1"
 _ROUNDING = (
     1e-10  # of the largest moment, added to all: flat links lie on the bound of what is legal
 )
@@ -52,11 +49,13 @@ class Trajectory:
         times: [T] s.
         values: [T, J] rad or m of all joints that move, in the body's order.
         vertices: [T, V, 3] m.
+        impacts: How often joints hit their stops.
     """
 
     times: np.ndarray
     values: np.ndarray
     vertices: np.ndarray
+    impacts: int
 
 
 class MujocoTree:
@@ -65,7 +64,6 @@ class MujocoTree:
     Args:
         body: Links, joints and masses. Joints that follow others must do so in a straight line.
         gravity: [3] m/s².
-        free: Whether the root flies freely instead of standing fast.
         limited: Whether joints stop at their limits, without bouncing.
     """
 
@@ -74,18 +72,29 @@ class MujocoTree:
         body: TreeBody,
         *,
         gravity: Sequence[float] = (0.0, 0.0, -9.81),
-        free: bool = False,
         limited: bool = True,
     ) -> None:
         self._mujoco = require("mujoco", extra="sim", purpose="comparing with MuJoCo")
-        self.body, self.free = body, free
-        xml = _xml(body, gravity, free=free, limited=limited)
-        self._model = self._mujoco.MjModel.from_xml_string(xml)
+        self.body = body
+        self._model = self._mujoco.MjModel.from_xml_string(_xml(body, gravity))
         self._data = self._mujoco.MjData(self._model)
-        self._moving = [i for i, joint in enumerate(body.joints) if joint.kind != "fixed"]
-        names = [body.joints[i].name for i in self._moving]
+        moving = [i for i, joint in enumerate(body.joints) if joint.kind != "fixed"]
+        for i in moving:
+            mimic = body.joints[i].mimic
+            if mimic is not None and not mimic.is_linear:
+                name = body.joints[i].name
+                raise InputError(f"joint '{name}' follows '{mimic.leader}' in a curve")
+        names = [body.joints[i].name for i in moving]
         self._places = np.array([self._model.joint(name).qposadr[0] for name in names], int)
         self._rates = np.array([self._model.joint(name).dofadr[0] for name in names], int)
+        # All joints are affine in the coordinates: values = slope q + offset.
+        slope = torch.func.jacfwd(body.joint_values)(body.q0)[moving]
+        offset = body.joint_values(body.q0)[moving] - slope @ body.q0
+        self._slope, self._offset = slope.numpy(), offset.numpy()
+        self._motions = np.zeros((len(body.coordinates), self._model.nv))  # of all joints, by each
+        self._motions[:, self._rates] = self._slope.T
+        limits = body.limits.numpy()
+        self._limits = limits if limited else np.full_like(limits, np.inf) * [-1, 1]
         links = [self._model.body(f"link {link.name}").id for link in body.links]
         self._bodies = np.array(links, int)
         drawn = [(i, link.mesh.vertices) for i, link in enumerate(body.links) if link.mesh]
@@ -100,73 +109,53 @@ class MujocoTree:
         speed: torch.Tensor | None = None,
         pushes: Sequence[Push] = (),
         fps: float = 24.0,
-        step: float = STEP,
     ) -> Trajectory:
         """Move for `seconds` from coordinates `q` [k] (rest if None) at `speed` [k] (0 if None)."""
-        data, body = self._data, self.body
-        self._mujoco.mj_resetData(self._model, data)
-        start = body.q0 if q is None else q
-        rate = torch.zeros_like(start) if speed is None else speed
-        values, slope = torch.func.jvp(body.joint_values, (start,), (rate,))[:2]
-        data.qpos[self._places] = values[self._moving].numpy()
-        data.qvel[self._rates] = slope[self._moving].numpy()
-        frames = round(seconds * fps) + 1
-        inner = max(1, round(1 / (fps * step)))
-        kept, found = [], []
-        for frame in range(frames):
-            for i in range(inner if frame else 0):
-                self._step(((frame - 1) * inner + i) / (fps * inner), 1 / (fps * inner), pushes)
-            self._mujoco.mj_kinematics(self._model, data)
-            turns = data.xmat[self._bodies].reshape(-1, 3, 3)[self._vertex_link]
-            shifts = data.xpos[self._bodies][self._vertex_link]
-            kept.append(np.einsum("vij,vj->vi", turns, self._vertex_local) + shifts)
-            found.append(data.qpos[self._places].copy())
+        start = (self.body.q0 if q is None else q).numpy()
+        rate = np.zeros_like(start) if speed is None else speed.numpy()
+        times = np.arange(round(seconds * fps) + 1) / fps
+        edges = sorted({edge for push in pushes for edge in (push.start, push.end)})
+
+        def forces(now: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return self._forces(q, qd, [push for push in pushes if push.start <= now < push.end])
+
+        found, impacts = follow_motion(forces, self._limits, start, rate, times, edges=edges)
         return Trajectory(
-            times=np.arange(frames) / fps, values=np.stack(found), vertices=np.stack(kept)
+            times=times,
+            values=found @ self._slope.T + self._offset,
+            vertices=np.stack([self._vertices(row) for row in found]),
+            impacts=impacts,
         )
 
-    def _step(self, time: float, length: float, pushes: Sequence[Push]) -> None:
-        """Classical Runge-Kutta; rotations are moved on by MuJoCo, which knows how they are kept.
+    def _pose(self, q: np.ndarray) -> None:
+        self._data.qpos[self._places] = self._slope @ q + self._offset
 
-        A push that acts for part of a step acts in all of it, so much weaker.
-        """
-        acting = []
-        for push in pushes:
-            share = (min(push.end, time + length) - max(push.start, time)) / length
-            if share > 0:
-                acting.append(replace(push, force=share * np.asarray(push.force, np.float64)))
-        data = self._data
-        qpos, qvel = data.qpos.copy(), data.qvel.copy()
-        speeds, accelerations = [], []
-        for share in (0.0, 0.5, 0.5, 1.0):
-            data.qpos[:], data.qvel[:] = qpos, qvel
-            if speeds:
-                self._mujoco.mj_integratePos(self._model, data.qpos, speeds[-1], share * length)
-                data.qvel[:] += share * length * accelerations[-1]
-            speeds.append(data.qvel.copy())
-            accelerations.append(self._acceleration(acting))
-        weights = np.array([1, 2, 2, 1]) / 6
-        data.qpos[:] = qpos
-        self._mujoco.mj_integratePos(self._model, data.qpos, weights @ np.array(speeds), length)
-        data.qvel[:] = qvel + length * (weights @ np.array(accelerations))
+    def _vertices(self, q: np.ndarray) -> np.ndarray:
+        self._pose(q)
+        self._mujoco.mj_kinematics(self._model, self._data)
+        turns = self._data.xmat[self._bodies].reshape(-1, 3, 3)[self._vertex_link]
+        shifts = self._data.xpos[self._bodies][self._vertex_link]
+        return np.einsum("vij,vj->vi", turns, self._vertex_local) + shifts
 
-    def _acceleration(self, pushes: Sequence[Push]) -> np.ndarray:
+    def _forces(self, q: np.ndarray, qd: np.ndarray, pushes: Sequence[Push]):
+        """Mass matrix [k, k] and generalised force [k], inertial ones included."""
         mujoco, model, data = self._mujoco, self._model, self._data
+        self._pose(q)
+        data.qvel[:] = qd @ self._motions
         mujoco.mj_fwdPosition(model, data)
-        data.qfrc_applied[:] = 0
+        mujoco.mj_fwdVelocity(model, data)
+        force = np.zeros(model.nv)
         for push in pushes:
             at = self._bodies[self._vertex_link[push.vertex]]
-            turn = data.xmat[at].reshape(3, 3)
-            point = turn @ self._vertex_local[push.vertex] + data.xpos[at]
-            mujoco.mj_applyFT(model, data, push.force, np.zeros(3), point, at, data.qfrc_applied)
-        mujoco.mj_fwdVelocity(model, data)
-        mujoco.mj_fwdActuation(model, data)
-        mujoco.mj_fwdAcceleration(model, data)
-        mujoco.mj_fwdConstraint(model, data)
-        return data.qacc.copy()
+            point = data.xmat[at].reshape(3, 3) @ self._vertex_local[push.vertex] + data.xpos[at]
+            mujoco.mj_applyFT(model, data, push.force, np.zeros(3), point, at, force)
+        momenta = np.empty_like(self._motions)
+        for momentum, motion in zip(momenta, self._motions, strict=True):
+            mujoco.mj_mulM(model, data, momentum, motion)
+        return self._motions @ momenta.T, self._motions @ (force - data.qfrc_bias)
 
 
-def _xml(body: TreeBody, gravity: Sequence[float], *, free: bool, limited: bool) -> str:
+def _xml(body: TreeBody, gravity: Sequence[float]) -> str:
     children: dict[str | None, list[str]] = {}
     for name in body.order:
         children.setdefault(body.parent_of(name), []).append(name)
@@ -176,18 +165,9 @@ def _xml(body: TreeBody, gravity: Sequence[float], *, free: bool, limited: bool)
     def element(name: str) -> str:
         joint, inside = joints.get(name), ""
         place = body.root if joint is None else joint.origin
-        if joint is None and free:
-            inside = "<freejoint/>"
         if joint is not None and joint.kind != "fixed":
             kind = "hinge" if joint.kind == "revolute" else "slide"
-            stops = ""
-            if limited and joint.mimic is None and np.isfinite(joint.limits).any():
-                low, high = np.clip(joint.limits, -1e6, 1e6)
-                stops = f'limited="true" range="{_text((low, high))}"'
-            inside = (
-                f'<joint name="{joint.name}" type="{kind}" axis="{_text(joint.axis)}" {stops} '
-                f'solreflimit="{_STOP}" solimplimit="0.9999 0.9999 0.001"/>'
-            )
+            inside = f'<joint name="{joint.name}" type="{kind}" axis="{_text(joint.axis)}"/>'
         inside += _inertial(links[name].inertial) + "".join(map(element, children.get(name, ())))
         # MuJoCo has a body called "world" already, as some robots do.
         return (
@@ -198,9 +178,8 @@ def _xml(body: TreeBody, gravity: Sequence[float], *, free: bool, limited: bool)
     return f"""
 <mujoco>
   <compiler angle="radian" autolimits="false" boundmass="1e-9" boundinertia="1e-12"/>
-  <option gravity="{_text(gravity)}" timestep="{STEP}" iterations="100" tolerance="1e-14"/>
+  <option gravity="{_text(gravity)}"/>
   <worldbody>{"".join(map(element, children[None]))}</worldbody>
-  <equality>{"".join(map(_follow, body.joints))}</equality>
 </mujoco>"""
 
 
@@ -216,21 +195,6 @@ def _inertial(inertial) -> str:
     full = moments[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
     return (
         f'<inertial pos="{_text(center)}" mass="{masses.sum():.17g}" fullinertia="{_text(full)}"/>'
-    )
-
-
-def _follow(joint) -> str:
-    if joint.mimic is None or joint.kind == "fixed":
-        return ""
-    if not joint.mimic.is_linear:
-        raise InputError(f"joint '{joint.name}' follows '{joint.mimic.leader}' in a curve")
-    low, high = joint.mimic.domain
-    slope = 2 * joint.mimic.coefficients[1] / (high - low)
-    offset = joint.mimic.coefficients[0] - slope * (low + high) / 2
-    return (
-        f'<joint joint1="{joint.name}" joint2="{joint.mimic.leader}" '
-        f'polycoef="{_text((offset, slope, 0, 0, 0))}" solref="{_FOLLOW}" '
-        'solimp="0.9999 0.9999 0.001"/>'
     )
 
 

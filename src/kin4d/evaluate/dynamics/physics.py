@@ -79,7 +79,7 @@ def _articulated(made: ArticulatedObject, rng: np.random.Generator) -> dict[str,
         ajar = low + (high - low) * rng.uniform(0.3, 0.7, len(low))
         body = replace(made, q0=ajar).body()
         push = fair_push(body, rng)
-        truth = MujocoTree(body).run(seconds=1, pushes=[push.theirs], fps=_FPS, step=1.25e-4)
+        truth = MujocoTree(body).run(seconds=1, pushes=[push.theirs], fps=_FPS)
         true = truth.vertices
         if np.linalg.norm(true - true[0], axis=-1).max() > 0.05 * body.rest.diameter:
             break

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,26 +24,43 @@ from kin4d.motion.mover import Diverged, Mover, Phase
 from kin4d.motion.scene import Scene
 
 _RECOVERY = 0.1  # Sizes per second at which what is inside is let out.
+_RETURN = 50.0  # 1/s: part of the way beyond a stop that is taken back per second, at most.
 _DEEP = 0.01  # Of the size: deeper than that at the start is a mistake.
 _ROUNDS = 4  # Impulses follow from a linear picture; where the motion curves they are found again.
-_NEAR = 1e-4  # rad or m beyond a stop, or sizes from a goal, at which that is done.
 _MISSED = 0.01  # Of the size, by which a led place may miss its target.
 _NOWHERE, _NOTHING, _NO_JACOBIAN = np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3, 0))
+
+
+class _Held(NamedTuple):
+    """Coordinates of a mover on one side's stops: Jacobians [N, 3, K] and which they are."""
+
+    jacobian: np.ndarray
+    mover: int
+    coordinates: np.ndarray
+    side: int
 
 
 class Contacts:
     """All that can touch in a scene.
 
+    Args:
+        scene: What takes part.
+        movers: Its actors.
+        accuracy: 1/s, sizes per second by which velocities may differ from what they should be.
+        near: rad or m from a stop, or sizes from a goal, that count as being there.
+
     Attributes:
         counts: [movers] how many points of each touched in the last step.
     """
 
-    def __init__(self, scene: Scene, movers: Sequence[Mover]) -> None:
-        self.movers = movers
+    def __init__(
+        self, scene: Scene, movers: Sequence[Mover], *, accuracy: float, near: float
+    ) -> None:
+        self.movers, self._near = movers, near
         ends = np.cumsum([0] + [mover.width for mover in movers]).tolist()
         self._columns = [slice(a, b) for a, b in pairwise(ends)]
         self._width = ends[-1]
-        self._size = min(mover.size for mover in movers)
+        self._accuracy = accuracy * min(mover.size for mover in movers)  # m/s
         self.counts = np.zeros(len(movers), np.int64)
         self._rows, self._later = Rows(self._width), Rows(self._width)
         surface = None if scene.surface is None else material(scene.surface)
@@ -80,7 +98,7 @@ class Contacts:
         begun: list[Phase],
         ended: list[Phase],
         h: float,
-        again: Callable[[Mover, Phase], Phase],
+        again: Callable[[Mover, Phase, float], Phase],
     ) -> list[Phase]:
         """The ends of the step with all constraints respected, from what they are without.
 
@@ -105,22 +123,23 @@ class Contacts:
                 return moved
             if inverses is None:
                 inverses = self._inverses(begun, h)
-            impulse, total = rows.solve(inverses, 3e-7 * self._size / h)
+            impulse, total = rows.solve(inverses, self._accuracy)
             _remember(found, impulse, 0)
             if not impulse.any():
-                return ended
+                moved = ended
+                break
             moved = [
-                again(mover, Phase(start.q, start.p + total[columns], start.y, start.jacobian))
+                again(mover, Phase(start.q, start.p + total[columns], start.y, start.jacobian), h)
                 if total[columns].any()
                 else end
                 for mover, start, end, columns in zip(
                     self.movers, begun, ended, self._columns, strict=True
                 )
             ]
-            if self._missed(moved) < _NEAR:
+            if self._missed(moved) < self._near:
                 break
         self._check_leads(moved)
-        return self._part(found, stops, impulse[:, 0] > 0, moved, h)
+        return self._part(found, stops, impulse[:, 0] > 0, moved)
 
     def _missed(self, phases: list[Phase]) -> float:
         """How far coordinates are beyond stops and led places from goals, at worst; relative."""
@@ -210,10 +229,10 @@ class Contacts:
                 _RECOVERY * first.size, pair.restitution,
             )  # fmt: skip
 
-    def _stop_rows(self, begun, ended, change, h: float, held: dict) -> list[np.ndarray]:
-        """Rows of coordinates beyond their stops, and of those `held` by them before.
+    def _stop_rows(self, begun, ended, change, h: float, held: dict) -> list[_Held]:
+        """Rows of coordinates at their stops or beyond, and of those `held` by them before.
 
-        Also their Jacobians, one array per side.
+        Also (Jacobians, mover, coordinates, side) of them, one per side.
         """
         added = []
         for number, mover in enumerate(self.movers):
@@ -223,7 +242,7 @@ class Contacts:
             start, end = begun[number].q, ended[number].q
             for side, sign in ((0, 1.0), (1, -1.0)):
                 gap = sign * (end - stops[:, side])
-                held[number, side] = (gap < 0) | held.get((number, side), False)
+                held[number, side] = (gap < self._near) | held.get((number, side), False)
                 hit = np.flatnonzero(held[number, side])
                 if not len(hit):
                     continue
@@ -232,11 +251,18 @@ class Contacts:
                 velocity[:], target[:] = 0.0, 0.0
                 velocity[:, 0] = sign * (end - start)[hit] / h
                 before = gap[hit] - h * velocity[:, 0]
-                target[:, 0] = np.where(before > 0, -before / h, -0.2 * before / h)
+                target[:, 0] = -before * np.where(before > 0, 1 / h, min(0.2 / h, _RETURN))
                 velocity[:, 0] -= sign * change[self._columns[number].start + hit]
                 bounce[:] = stops[hit, 2] * np.maximum(-sign * mover.rates(begun[number])[hit], 0)
-                added.append(jacobian.copy())
+                added.append(_Held(jacobian.copy(), number, hit, side))
         return added
+
+    def _gap(self, held: _Held, phase: Phase) -> np.ndarray:
+        """How far held coordinates are from their stops."""
+        stops = self.movers[held.mover].loads.stops
+        assert stops is not None
+        gap = phase.q - stops[:, held.side]
+        return (gap if held.side == 0 else -gap)[held.coordinates]
 
     def _lead_rows(self, begun, ended, change, h: float) -> None:
         for number, mover in enumerate(self.movers):
@@ -258,7 +284,7 @@ class Contacts:
                         "m: constraints contradict each other, or it jumps or is out of reach"
                     )
 
-    def _part(self, found, stops, hit: np.ndarray, moved: list[Phase], h: float) -> list[Phase]:
+    def _part(self, found, stops, hit: np.ndarray, moved: list[Phase]) -> list[Phase]:
         """Velocities after touching: `moved` with impulses at the end of the step."""
         rows, later, at = self._rows, self._later, 0
         later.clear()
@@ -283,16 +309,17 @@ class Contacts:
             velocity[:], target[:] = jacobian @ qd, 0.0
             target[:, 0] = bounces[here]
         for known in stops:
-            here = np.flatnonzero(hit[at : at + len(known)])
-            bounces, at = rows.bounce(at, len(known)), at + len(known)
+            gap = self._gap(known, moved[known.mover])
+            here = np.flatnonzero(hit[at : at + len(gap)] | (gap < self._near))
+            bounces, at = rows.bounce(at, len(gap)), at + len(gap)
             if len(here):
                 jacobian, velocity, target, _, _, _ = later.add(len(here), STOP)
-                jacobian[:] = known[here]
+                jacobian[:] = known.jacobian[here]
                 velocity[:], target[:] = jacobian @ qd, 0.0
                 target[:, 0] = bounces[here]
         if not later.count:
             return moved
-        solved, total = later.solve(self._inverses(moved, 0.0), 3e-7 * self._size / h)
+        solved, total = later.solve(self._inverses(moved, 0.0), self._accuracy)
         _remember(again, solved, 1)
         return [
             Phase(phase.q, phase.p + total[columns], phase.y, phase.jacobian)
