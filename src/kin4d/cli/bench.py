@@ -21,6 +21,7 @@ def bench(
     json: Path | None = None,
     seed: int = 0,
     objects: Path | None = None,
+    episodes: Path | None = None,
     weights: tuple[str, ...] = (),
     pictures: Path | None = None,
     list: bool = False,
@@ -35,8 +36,9 @@ def bench(
         json: Write rows, ratios, checks, seed, versions and machine to this file.
         seed: Random seed.
         objects: For ik: a folder of URDF objects, such as PartNet-Mobility's.
-        weights: For ik: models to ask, each a name, a file, a run or a folder of runs.
-        pictures: For ik: draw what was fitted into this folder.
+        episodes: For world: a store of episodes; without one, some are made.
+        weights: For ik and world: models to ask, each a name, a file, a run or a folder of runs.
+        pictures: For ik and world: draw what was fitted or imagined into this folder.
         list: Print the names alone, one a line.
     """
     if list:
@@ -48,7 +50,7 @@ def bench(
     if name not in BENCHMARKS:
         raise InputError("there is no such benchmark", value=name, allowed=", ".join(BENCHMARKS))
     run = importlib.import_module(f"kin4d.evaluate.{name}").run
-    options = {"objects": objects, "weights": weights, "pictures": pictures}
+    options = {"objects": objects, "episodes": episodes, "weights": weights, "pictures": pictures}
     given = {option: value for option, value in options.items() if value}
     for option in given:
         if option not in inspect.signature(run).parameters:
@@ -56,6 +58,7 @@ def bench(
     report = run(quick=quick, seed=seed, **given)
     # Folders elsewhere are named, not located: the figures travel, paths do not.
     asked = f" --objects {objects.resolve().name}" if objects else ""
+    asked += f" --episodes {episodes.resolve().name}" if episodes else ""
     asked += f" --weights {' '.join(Path(one).name for one in weights)}" if weights else ""
     result = report.to_dict(name=name, seed=seed, quick=quick, options=asked)
     _show(result)

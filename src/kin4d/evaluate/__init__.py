@@ -11,5 +11,6 @@ BENCHMARKS: dict[str, str] = {
     "export": "writing a large clip, against writing the same bytes with numpy",
     "start": "the time to import kin4d and to get help",
     "ik": "inverse kinematics of objects: learned, against baselines and ablations",
+    "world": "what a world model imagines, against what happened",
     "robot": "forward and inverse kinematics, pointmaps and scans, against other libraries",
 }

@@ -18,8 +18,6 @@ from kin4d.data.tasks.simulate import simulate
 from kin4d.data.tasks.task import TASKS
 from kin4d.evaluate.world.finder import Finder
 from kin4d.evaluate.world.flow import flow_cosine
-from kin4d.evaluate.world.imaginers import Imaginer
-from kin4d.evaluate.world.judge import Judge
 from kin4d.evaluate.world.regions import moving_parts, part_mask
 from kin4d.geometry.pointmap import PointmapVideo
 
@@ -33,14 +31,14 @@ class Swap:
 
 
 def swappable(episodes: Sequence[Episode]) -> list[tuple[Episode, Episode]]:
-    """Pairs of experts' episodes with the same arm and different tasks or seeds, each used once."""
+    """Experts' episodes in which something moves, each with another one of the same arm."""
     experts = [one for one in episodes if one.meta.get("kind") == "expert" and one.task in TASKS]
-    pairs, waiting = [], {}
-    for one in experts:
-        if one.robot in waiting:
-            pairs.append((waiting.pop(one.robot), one))
-        else:
-            waiting[one.robot] = one
+    pairs = []
+    for place, own in enumerate(experts):
+        later = [*experts[place + 1 :], *experts[:place]]
+        actor = next((one for one in later if one.robot == own.robot), None)
+        if actor is not None and moving_parts(own):
+            pairs.append((own, actor))
     return pairs
 
 
@@ -66,8 +64,12 @@ def swap(own: Episode, actor: Episode) -> Swap:
     return Swap(own, other)
 
 
-def causality(swap: Swap, imagine: Imaginer) -> dict[str, float]:
+def causality(swap: Swap, told: Sequence[PointmapVideo]) -> dict[str, float]:
     """How an imaginer reacts to other actions.
+
+    Args:
+        swap: What happens with own actions, and with those of another.
+        told: What is imagined of both.
 
     Returns:
         `cosine`: of flow inside things, own actions and swapped ones alike, against the truth of
@@ -76,8 +78,6 @@ def causality(swap: Swap, imagine: Imaginer) -> dict[str, float]:
         `told`, `should`: px: how far the last places under own and swapped actions are apart, as
             imagined and in truth.
     """
-    judges = [Judge(swap.own), Judge(swap.other)]
-    told = [imagine(judge.situation) for judge in judges]
     both = (swap.own, swap.other)
     parts = sorted({part for one in both for part in moving_parts(one)})
     cosines = [

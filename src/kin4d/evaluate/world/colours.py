@@ -5,10 +5,12 @@ The first frame is given to everyone, so it is not judged.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import torch
 
-from kin4d.world.codec import Codec
+from kin4d.world.codec import Codec, PcaCodec, fit_pca
 from kin4d.world.config import CELL
 
 BEST = 60.0
@@ -62,21 +64,26 @@ def _energy(video: np.ndarray) -> np.ndarray:
 
 def latent_map(codec: Codec, truth: np.ndarray, told: np.ndarray) -> np.ndarray:
     """[t, h, w]: mean squared difference of the colours' latents in each cell."""
-    a, b = (
-        codec.encode(
-            torch.from_numpy(video.astype(np.float32) / 127.5 - 1).movedim(-1, 0)[None], "rgb"
-        )
-        for video in (truth, told)
-    )
+    a, b = (codec.encode(_signed(video), "rgb") for video in (truth, told))
     return (a - b).square().mean(1)[0].numpy()
+
+
+def _signed(video: np.ndarray) -> torch.Tensor:
+    """[T, H, W, 3] uint8 as a codec takes it: [1, 3, T, H, W] between -1 and 1."""
+    return torch.from_numpy(video.astype(np.float32) / 127.5 - 1).movedim(-1, 0)[None]
+
+
+def fitted_codec(videos: Iterable[np.ndarray], *, channels: int = 48) -> PcaCodec:
+    """The linear codec that loses least of the colours of videos [T, H, W, 3] uint8."""
+    # It is asked for colours alone: those of points are never looked at.
+    return fit_pca(((_signed(video),) * 2 for video in videos), channels)
 
 
 def cells_of(where: np.ndarray) -> np.ndarray:
     """[t, h, w]: share of each cell of a codec that lies in a region [T, H, W]."""
     frames, height, width = CELL
-    later = where[1:].reshape(
-        -1, frames, where.shape[1] // height, height, where.shape[2] // width, width
-    )
+    rows, columns = where.shape[1] // height, where.shape[2] // width
+    later = where[1:].reshape(-1, frames, rows, height, columns, width)
     first = where[:1].reshape(1, 1, *later.shape[2:])
     return np.concatenate([first.mean((1, 3, 5)), later.mean((1, 3, 5))])
 

@@ -124,7 +124,7 @@ class Finder:
         if look is None:
             return Found(self.paths[0][0], self._masks[0][0] & ~robot, 0.0)
         mask = _covered(rgb, depth, robot, unlike, look, right, down)
-        return Found(look.middle + (right, down), mask, float(evidence / whole))
+        return Found(look.middle + np.array([right, down]), mask, float(evidence / whole))
 
     def _look(self, number: int, frame: int) -> Look | None:
         pixels = np.argwhere(self._masks[number][frame])
@@ -181,7 +181,7 @@ def _covered(
     down: int,
 ) -> np.ndarray:
     """[H, W] bool: pixels of a look, slid so far, that speak for it."""
-    rows, columns = (look.pixels + (down, right)).T
+    rows, columns = (look.pixels + np.array([down, right])).T
     height, width = robot.shape
     inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
     rows, columns = rows[inside], columns[inside]

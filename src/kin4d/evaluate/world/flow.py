@@ -1,4 +1,4 @@
-"""Flow: how a video's pixels move, by block matching. One way for the truth and for what is told."""
+"""Flow: how a video's pixels move, by block matching, for the truth and for what is told alike."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def pixel_flow(video: PointmapVideo, frame: int, *, step: int = STEP) -> np.ndar
     flow = np.zeros((height, width, 2), np.float32)
     for down in range(-_REACH, _REACH + 1):
         for right in range(-_REACH, _REACH + 1):
-            view = np.s_[_REACH + down : _REACH + down + height, _REACH + right :][:2]
-            there = wide[view][:, :width]
-            off = np.abs(there - before).mean(-1)
-            off[hidden[view][:, :width]] = 255.0
+            top, left = _REACH + down, _REACH + right
+            view = np.s_[top : top + height, left : left + width]
+            off = np.abs(wide[view] - before).mean(-1)
+            off[hidden[view]] = 255.0
             misfit = uniform_filter(off, _BLOCK, mode="nearest") + _EASY * np.hypot(right, down)
             better = misfit < best
             best[better], flow[better] = misfit[better], (right, down)

@@ -1,4 +1,4 @@
-"""Near misses: two episodes that differ by a hair. Does the imagined one end as its own truth did?"""
+"""Near misses: two episodes differ by a hair. Does each, imagined, end as its own truth did?"""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 
 from kin4d.data.episodes.episode import Episode
 from kin4d.evaluate.world.finder import Finder
-from kin4d.evaluate.world.imaginers import Imaginer
-from kin4d.evaluate.world.judge import Judge
 from kin4d.evaluate.world.regions import moving_parts
+from kin4d.geometry.pointmap import PointmapVideo
 
 APART = 3.0
 """px between a part's last places in hit and miss, below which the two end alike in the picture."""
@@ -50,16 +49,16 @@ def decisive_pair(hit: Episode, miss: Episode) -> Pair | None:
     return None if chosen is None else Pair(hit, miss, chosen)
 
 
-def outcomes(pair: Pair, imagine: Imaginer) -> tuple[bool, bool]:
-    """Whether hit and miss are imagined to end nearer to their own truth than to the other's.
+def outcomes(pair: Pair, told: Sequence[PointmapVideo]) -> tuple[bool, bool]:
+    """Whether hit and miss, as told, end nearer to their own truth than to the other's.
 
     The part is looked for with the looks of both.
     """
     finder = Finder([pair.hit, pair.miss], pair.part)
     last = len(pair.hit) - 1
     right = []
-    for number, episode in enumerate((pair.hit, pair.miss)):
-        place = finder.find(imagine(Judge(episode).situation), last).middle
+    for number, video in enumerate(told):
+        place = finder.find(video, last).middle
         far = [float(np.linalg.norm(place - path[-1])) for path in finder.paths]
         right.append(far[number] < far[1 - number])
     return right[0], right[1]
