@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kin4d.neurok.body import LearnedBody as LearnedBody
     from kin4d.render.pointmaps import render_bodies as render_bodies
     from kin4d.render.pointmaps import render_clip as render_clip
+    from kin4d.world.world import World as World
 
 _HOME = {
     "Actor": "motion.scene",
@@ -45,6 +46,7 @@ _HOME = {
     "RigidBody": "bodies.rigid",
     "RobotBody": "bodies.robot",
     "Scene": "motion.scene",
+    "World": "world.world",
     "fit": "motion.fit",
     "load_robot": "bodies.robot_names",
     "play": "bodies.body",
