@@ -87,16 +87,17 @@ class Lpips(nn.Module):
 
 def frechet_distance(a: np.ndarray, b: np.ndarray) -> float:
     """Between Gaussians with the mean and covariance of features [n, d] and [m, d]."""
-    from scipy.linalg import sqrtm
-
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1] or min(len(a), len(b)) < 2:
         raise InputError(
             "features of two sets", value=(a.shape, b.shape), allowed="[n >= 2, d] of both"
         )
     mean = np.square(a.mean(0) - b.mean(0)).sum()
     cov_a, cov_b = (np.atleast_2d(np.cov(rows.astype(np.float64), rowvar=False)) for rows in (a, b))
-    root = np.asarray(sqrtm(cov_a @ cov_b))
-    return float(mean + np.trace(cov_a + cov_b - 2 * root.real))
+    # The trace of the root of their product is that of this symmetric matrix, singular or not.
+    size, axes = np.linalg.eigh(cov_a)
+    root = axes * np.sqrt(np.maximum(size, 0)) @ axes.T
+    shared = np.sqrt(np.maximum(np.linalg.eigvalsh(root @ cov_b @ root), 0)).sum()
+    return float(mean + np.trace(cov_a) + np.trace(cov_b) - 2 * shared)
 
 
 def feature_distance(

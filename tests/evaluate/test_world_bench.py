@@ -1,0 +1,149 @@
+"""The world benchmark end to end, on a store of toy episodes and untrained weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from pushed_block import FRAMES, pushed_block
+
+from kin4d.data.episodes.episode import Episode
+from kin4d.data.episodes.splits import episode_split
+from kin4d.data.episodes.store import EpisodeStore
+from kin4d.evaluate import world
+from kin4d.evaluate.world import cases
+from kin4d.evaluate.world.bars import judge_rows
+from kin4d.evaluate.world.imaginers import BARE, COMPOSITE, COPY, MODEL, generated, load_rows
+from kin4d.evaluate.world.judge import Judge
+from kin4d.evaluate.world.tables import Result, tables
+from kin4d.export.video import read_video
+from kin4d.world.codec import PcaCodec
+from kin4d.world.config import WorldConfig
+from kin4d.world.generator import Generator
+from kin4d.world.rigid.model import RigidWorld
+from kin4d.world.rigid.mover import Mover, MoverConfig
+from kin4d.world.rigid.painter import Painter, PainterConfig
+from kin4d.world.rigid.seer import Seer, SeerConfig
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two test episodes that are a hit and a miss, and two to train on."""
+    found: dict[str, list[int]] = {"test": [], "train": []}
+    for seed in range(2000):
+        who = {"robot": "sketch", "task": "push", "source": "kin4d", "seed": seed}
+        split = episode_split(who)
+        if split in found:
+            found[split].append(seed)
+        if found["test"] and len(found["train"]) >= 2:
+            break
+    seed = found["test"][0]
+    every = [_episode(seed, "hit"), _episode(seed, "miss")]
+    every += [_episode(one, "noise") for one in found["train"][:2]]
+    path = tmp_path_factory.mktemp("world") / "store"
+    EpisodeStore.write(path, every)
+    return path
+
+
+def _episode(seed: int, kind: str) -> Episode:
+    return pushed_block(
+        0,
+        speed=0 if kind == "miss" else 2,
+        name=f"{seed}-{kind}",
+        seed=seed,
+        task="push",
+        factors={},
+        meta={"kind": kind},
+    )
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    seer = Seer(SeerConfig(parts=2, widths=(8, 8)))
+    painter = Painter(PainterConfig(widths=(8, 8)))
+    file = tmp_path_factory.mktemp("weights") / "toy.safetensors"
+    RigidWorld(seer, Mover(MoverConfig(width=8, memory=8)), painter).save(file, {})
+    return file
+
+
+def test_everything_is_measured(
+    store: Path, weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cases, "_has_robots", lambda: False)
+    report = world.run(
+        quick=True, seed=0, episodes=store, weights=[str(weights)], pictures=tmp_path
+    )
+    kinds = {next(iter(row)) for row in report.rows}
+    assert kinds == {"set", "parts looked for", "near misses by", "robot", "speed of"}
+    names = {row["row"] for row in report.rows if "row" in row}
+    assert {COPY, COMPOSITE, BARE, MODEL} <= names
+    finder = next(row for row in report.rows if "parts looked for" in row)
+    assert finder["truth, off px"] == finder["copied first frame, off px"] == 0
+    composite = next(row for row in report.rows if row.get("near misses by") == COMPOSITE)
+    assert composite["right"] == 0.5
+    ceiling = next(row for row in report.rows if row.get("near misses by") == world.CEILING)
+    assert ceiling["right"] == 1
+    assert len(report.checks) == 3 + 1 + 4 + 1
+    assert report.weights.keys() == {"toy"}
+    frames, _ = read_video(tmp_path / "world_0.gif")
+    assert frames.shape == (FRAMES, 96, 3 * (3 * 48 + 4), 3)
+
+
+def test_sets_come_from_splits(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases, "_has_robots", lambda: False)
+    with cases.open_cases(store, each=1, seed=0) as chosen:
+        assert {name: len(some) for name, some in chosen.chosen.items()} == {"test": 1}
+        assert len(chosen.training(5)) == 2
+        assert len(list(chosen.pairs(5, seed=0))) == 1
+
+
+def test_further_weights_are_rows_of_their_own(weights: Path, tmp_path: Path) -> None:
+    run = tmp_path / "other" / "weights.safetensors"
+    run.parent.mkdir()
+    run.write_bytes(weights.read_bytes())
+    rows, digests = load_rows([str(weights), str(run.parent)])
+    assert [*rows] == [BARE, MODEL, "other"]
+    assert digests["toy"] == digests["other"]
+
+
+def test_a_generator_is_a_row_like_any_other() -> None:
+    torch.manual_seed(0)
+    episode = pushed_block()
+    situation = Judge(episode).situation
+    config = WorldConfig(
+        frames=FRAMES,
+        height=32,
+        width=48,
+        latent_channels=8,
+        layers=1,
+        heads=2,
+        head_dim=16,
+        ffn=32,
+        arm_patch=2,
+        arm_width=8,
+        text_dim=8,
+        frequencies=16,
+    )
+    told = generated(Generator(config, PcaCodec(8)).eval(), steps=1)(situation)
+    assert told.rgb.shape == episode.video.rgb.shape
+    assert (told.rgb[0] == episode.video.rgb[0]).all()
+
+
+def test_bars_of_control_and_geometry_need_their_rows() -> None:
+    def row(name: str, psnr: float, far: float) -> Result:
+        figures = {"PSNR": psnr, "PSNR moving": psnr, "PSNR things": psnr, "CD-L1": far}
+        return Result("test", name, {**figures, "off last": far, "sharpness": 0.9})
+
+    few = judge_rows([row(COMPOSITE, 12, 10), row(MODEL, 18, 3)])
+    assert [check.passed for check in few.checks] == [True, True, True]
+    rows = [row(COMPOSITE, 12, 10), row(MODEL, 18, 3), row("text", 10, 6), row("pointmap", 9, 6)]
+    checks = {check.name: check for check in judge_rows(rows).checks}
+    assert checks["CD-L1, of the text-controlled model's"].passed
+    assert not checks["control: PSNR of pointmap above text (dB)"].passed
+
+
+def test_tables_show_a_dash_for_what_is_not_there() -> None:
+    rows = tables([Result("test", COPY, {"PSNR": 20.0, "SSIM": float("nan")})])
+    assert rows[0] == {"set": "all", "row": COPY, "clips": 1, "PSNR": 20.0, "SSIM": "-"}
