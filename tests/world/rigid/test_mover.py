@@ -7,7 +7,9 @@ import torch
 from kin4d.geometry.transforms import rotvec_to_matrix
 from kin4d.training import Plan
 from kin4d.world.rigid.lesson import lesson_of, load_lessons, save_lessons, windows
-from kin4d.world.rigid.mover import Mover, MoverConfig, _carried, judge_mover, mover_loss
+from kin4d.world.rigid.mover import Mover, MoverConfig
+from kin4d.world.rigid.mover_loss import judge_mover, mover_loss
+from kin4d.world.rigid.touch import carried
 from kin4d.world.rigid.train import train_mover
 
 
@@ -42,7 +44,7 @@ def test_what_is_next_to_the_robot_is_carried_exactly_as_it_moves():
     turn = torch.tensor([[0.02, 0.0, 0.03], [0.0, -0.04, 0.0]], dtype=torch.float64)
     shift = torch.tensor([[0.01, 0.0, 0.0], [0.0, 0.02, -0.01]], dtype=torch.float64)
     steps = place @ rotvec_to_matrix(turn).mT - place + shift[:, None]
-    found, turned = _carried(place, steps, torch.zeros(2, 40, dtype=torch.float64))
+    found, turned = carried(place, steps, torch.zeros(2, 40, dtype=torch.float64))
     torch.testing.assert_close(found, shift, atol=1e-3, rtol=0)
     torch.testing.assert_close(turned, turn, atol=2e-3, rtol=0)
 

@@ -14,7 +14,8 @@ from kin4d.training import Plan, train
 from kin4d.training.loop import Loss
 from kin4d.world.rigid.gauge import Depths, Gauge, GaugeConfig, gauge_loss, judge_gauge
 from kin4d.world.rigid.lesson import Lesson, windows
-from kin4d.world.rigid.mover import Mover, MoverConfig, judge_mover, mover_loss
+from kin4d.world.rigid.mover import Mover, MoverConfig
+from kin4d.world.rigid.mover_loss import judge_mover, mover_loss
 from kin4d.world.rigid.painter import Canvases, Painter, PainterConfig, judge_painter, painter_loss
 from kin4d.world.rigid.seer import Seer, SeerConfig, Views, judge_seer, seer_loss
 
