@@ -115,8 +115,9 @@ class Finder:
                 continue
             low = np.ceil(self._low - look.middle).astype(int)
             high = np.floor(self._high - look.middle).astype(int)
+            fields = (look.pixels, look.rgb, look.depth)
             evidence, right, down = _best_place(
-                rgb, depth, robot, unlike, *look[:3], low, high, best[0]
+                (rgb, depth, robot, unlike), fields, (low, high), best[0]
             )
             if evidence > best[0]:
                 best = (evidence, look, right, down)
@@ -196,18 +197,15 @@ def _covered(
 
 @njit(cache=True)
 def _best_place(
-    picture: np.ndarray,
-    surface: np.ndarray,
-    robot: np.ndarray,
-    unlike: np.ndarray,
-    pixels: np.ndarray,
-    rgb: np.ndarray,
-    depth: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
+    told: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    look: tuple[np.ndarray, np.ndarray, np.ndarray],
+    bounds: tuple[np.ndarray, np.ndarray],
     best: float,
 ) -> tuple[float, int, int]:
     """The most evidence above `best` for a look, and how far it was slid right and down for it."""
+    picture, surface, robot, unlike = told
+    pixels, rgb, depth = look
+    low, high = bounds
     height, width = robot.shape
     count = len(pixels)
     at_right, at_down = 0, 0

@@ -79,8 +79,8 @@ def _warped(situation: Situation, matrix: np.ndarray) -> Situation:
     columns, rows = np.meshgrid(np.arange(width), np.arange(height))
     target = np.stack([columns, rows, np.ones_like(rows)], -1)
     source = np.rint(target @ np.linalg.inv(matrix).T)[..., :2].astype(int)
-    inside = ((source >= 0) & (source < (width, height))).all(-1)
     x, y = np.clip(source, 0, (width - 1, height - 1)).transpose(2, 0, 1)
+    inside = (x == source[..., 0]) & (y == source[..., 1])
     carry = np.linalg.inv(camera.K) @ matrix @ camera.K
     moved = replace(
         robot,

@@ -1,0 +1,154 @@
+"""Trials: what a row knows beyond its figures. Each gives rows and bars of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kin4d.data.episodes.episode import Episode
+from kin4d.evaluate.report import Check, Report
+from kin4d.evaluate.world.bars import LOSS, RIGHT, SECONDS
+from kin4d.evaluate.world.cases import Cases
+from kin4d.evaluate.world.causality import causality, swap, swappable
+from kin4d.evaluate.world.imaginers import CEILING, MODEL, Imaginer, staged
+from kin4d.evaluate.world.judge import Judge, average
+from kin4d.evaluate.world.near_misses import outcomes
+from kin4d.evaluate.world.regions import copied, judged_frames
+from kin4d.evaluate.world.robustness import SPOILERS
+from kin4d.evaluate.world.speed import speeds
+from kin4d.evaluate.world.tables import shown
+from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.progress import track
+
+_SLOWER = 0.5  # parts moved so much too slowly show how exactly the finder measures
+
+
+def tell(episodes: Sequence[Episode], imagine: Imaginer | None) -> list[PointmapVideo]:
+    """What is imagined of episodes; without an imaginer, what the stage shows of the truth."""
+    return [(imagine or staged(one))(Judge(one).situation) for one in episodes]
+
+
+def found_parts(cases: Cases, count: int) -> Report:
+    """How exactly parts are found: as they are, where they were, and moved at half their speed."""
+    truth, still, slower, ways = [], [], [], []
+    for where in next(iter(cases.chosen.values()))[:count]:
+        judge = Judge(cases.episode(where))
+        video, frames = judge.episode.video, judged_frames(len(judge.episode))
+        then = (np.arange(len(video)) * _SLOWER).astype(int)
+        if not judge.finders:
+            continue
+        late = staged(judge.episode, then)(judge.situation)
+        copy = copied(judge.situation)
+        for finder in judge.finders:
+            path = finder.paths[0]
+            for t in (int(frame) for frame in frames if finder.visible(int(frame))):
+                for off, clip, place in (
+                    (truth, video, path[t]),
+                    (still, copy, path[0]),
+                    (slower, late, path[then[t]]),
+                ):
+                    off.append(float(np.linalg.norm(finder.find(clip, t).middle - place)))
+                ways.append(float(np.linalg.norm(path[t] - path[then[t]])))
+    if not truth:
+        return Report()
+    row = {
+        "parts looked for": len(truth),
+        "truth, off px": float(np.mean(truth)),
+        "copied first frame, off px": float(np.mean(still)),
+        "staged at half speed, off px": float(np.mean(slower)),
+        "its way from the truth px": float(np.mean(ways)),
+    }
+    return Report(rows=[row])
+
+
+def near_misses(cases: Cases, rows: Mapping[str, Imaginer], count: int, seed: int) -> Report:
+    """How often hits and misses that differ by a hair are told apart."""
+    pairs = list(cases.pairs(count, seed=seed))
+    report = Report()
+    for name, imagine in {**rows, CEILING: None}.items():
+        right = np.array(
+            [
+                outcomes(pair, tell((pair.hit, pair.miss), imagine))
+                for pair in track(pairs, f"near misses, {name}")
+            ]
+        )
+        if not len(right):
+            continue
+        share = float(right.mean())
+        report.rows.append(
+            {
+                "near misses by": name,
+                "pairs": len(right),
+                "right": share,
+                "hits right": float(right[:, 0].mean()),
+                "misses right": float(right[:, 1].mean()),
+                "both right": float(right.all(1).mean()),
+            }
+        )
+        if name == MODEL:
+            title = "near misses: share of outcomes imagined right"
+            report.checks.append(Check(title, share, RIGHT, at_least=True))
+    return report
+
+
+def swapped_actions(cases: Cases, rows: Mapping[str, Imaginer], count: int) -> Report:
+    """Whether the right things change when the robot does something else."""
+    every = (cases.episode(where) for some in cases.chosen.values() for where in some)
+    swaps = [swap(*pair) for pair in track(swappable(list(every))[:count], "swapping actions")]
+    report = Report()
+    for name, imagine in {**rows, CEILING: None}.items():
+        found = [causality(one, tell((one.own, one.other), imagine)) for one in swaps]
+        if found:
+            report.rows.append(
+                {
+                    "actions swapped, by": name,
+                    "swaps": len(found),
+                    "flow cosine": shown(average(found, "cosine")),
+                    "off px": shown(average(found, "off")),
+                    "true way px": shown(average(found, "way")),
+                    "imagined change px": shown(average(found, "told")),
+                    "true change px": shown(average(found, "should")),
+                }
+            )
+    return report
+
+
+def spoiled_robots(cases: Cases, imagine: Imaginer, count: int, seed: int) -> Report:
+    """What is lost if the robot that is told is not quite the one that moves."""
+    some = next(iter(cases.chosen.values()))[:count]
+    figures: dict[str, list] = {name: [] for name in ("as it is", *SPOILERS)}
+    for number, where in enumerate(track(some, "spoiling the robot")):
+        judge = Judge(cases.episode(where))
+        figures["as it is"].append(judge.colours(imagine(judge.situation)))
+        for name, spoil in SPOILERS.items():
+            told = imagine(spoil(judge.situation, np.random.default_rng([seed, number])))
+            figures[name].append(judge.colours(told))
+    report = Report()
+    clean = average(figures["as it is"], "PSNR")
+    for name, scores in figures.items():
+        value = average(scores, "PSNR")
+        report.rows.append(
+            {
+                "robot": name,
+                "clips": len(scores),
+                "PSNR": value,
+                "PSNR loss": clean - value,
+                "PSNR moving": shown(average(scores, "PSNR moving")),
+                "PSNR things": shown(average(scores, "PSNR things")),
+            }
+        )
+        if name in SPOILERS:
+            report.checks.append(Check(f"PSNR loss, {name} (dB)", clean - value, LOSS))
+    return report
+
+
+def speed(cases: Cases, rows: Mapping[str, Imaginer], count: int) -> Report:
+    """Seconds of a clip, from the robot's motion on."""
+    some = next(iter(cases.chosen.values()))[:count]
+    report = Report(rows=speeds([cases.episode(where) for where in some], rows))
+    for row in report.rows:
+        if row["speed of"] == MODEL:
+            title = "a clip of 49 frames, robot drawn (s)"
+            report.checks.append(Check(title, row["clip s"], SECONDS))
+    return report
