@@ -20,8 +20,8 @@ from kin4d.world.flow import flow_loss, sample
 from kin4d.world.normalise import from_unit
 from kin4d.world.transformer import WorldTransformer
 
-VERSION = 1
-"""Of the weights' layout; others are refused."""
+MODEL, VERSION = "flow world", 1
+"""Kind and layout of the weights; others are refused."""
 
 CODEC_FILE = "codec.safetensors"
 """Beside the weights of a run that has not ended."""
@@ -157,7 +157,7 @@ def save_generator(path: str | Path, generator: Generator, about: dict) -> None:
     """Write weights, codec included, that `load_generator` reads."""
     said = {
         **about,
-        "model": "world",
+        "model": MODEL,
         "version": VERSION,
         "config": generator.config.to_dict(),
         "codec": codec_facts(generator.codec),
@@ -173,7 +173,7 @@ def load_generator(name: str | Path) -> Generator:
             "owner/name" on the Hugging Face hub.
     """
     file = weights_file(name, "world")
-    tensors, about = read_weights(file, model="world", version=VERSION, train="kin4d train world")
+    tensors, about = read_weights(file, model=MODEL, version=VERSION, train="kin4d train world")
     config = WorldConfig.from_dict(about["config"])
     parts = {
         part: {k[len(part) + 1 :]: v for k, v in tensors.items() if k.startswith(f"{part}.")}

@@ -19,6 +19,7 @@ from kin4d.world.conditioning import fuse
 from kin4d.world.config import PRESETS, WorldConfig
 from kin4d.world.generator import (
     CODEC_FILE,
+    MODEL,
     VERSION,
     Generator,
     load_generator,
@@ -89,7 +90,7 @@ def train_world(
         plan,
         out,
         about={
-            "model": "world",
+            "model": MODEL,
             "version": VERSION,
             "config": config.to_dict(),
             "codec": codec_facts(codec),
