@@ -135,3 +135,18 @@ def test_the_rate_rises_stays_and_falls() -> None:
 def test_wrong_plans_are_refused(wrong: dict) -> None:
     with pytest.raises(InputError, match="training plan"):
         Plan(**{"steps": 10, **wrong})
+
+
+@pytest.mark.slow
+def test_processes_without_a_gpu_train_one_model(tmp_path: Path) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(RUN)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    ran = subprocess.run(
+        [*torchrun, str(script), str(tmp_path / "two"), "0"], capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.count("step 60/60") == 1
+    assert start(tmp_path / "one", 0.0).wait(120) == 0
+    one, two = (load_tensors(tmp_path / n / "checkpoint.safetensors")[0] for n in ("one", "two"))
+    assert any(not torch.equal(one[name], two[name]) for name in one)

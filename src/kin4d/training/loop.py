@@ -111,7 +111,9 @@ def train(
     """
     accelerate = require("accelerate", extra="train", purpose="training")
     plan_precision = "bf16" if plan.precision == "bf16" else "no"
-    accelerator = accelerate.Accelerator(mixed_precision=plan_precision)
+    # Unless told, Accelerate takes processes on machines without a GPU for unrelated ones.
+    on_cpu = not torch.accelerator.is_available()
+    accelerator = accelerate.Accelerator(mixed_precision=plan_precision, cpu=on_cpu)
     out, rank = Path(out), accelerator.process_index
     torch.manual_seed(plan.seed)
     optimizer = torch.optim.AdamW(
