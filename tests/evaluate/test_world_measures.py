@@ -140,6 +140,13 @@ def test_truth_is_perfect_and_copies_are_as_far_off_as_things_went(judge: Judge)
     assert copy["IoU"] < 0.3
 
 
+def test_touched_pixels_are_where_the_block_is_or_was(judge: Judge) -> None:
+    touched, moving = judge.regions[" touched"], judge.regions[" moving"]
+    first, now = (part_mask(judge.episode, 0)[t] for t in (0, -1))
+    assert (touched[-1] == (moving[-1] & (first | now))).all()
+    assert touched[-1].any()
+
+
 def test_stage_with_true_motions_comes_near_the_truth(judge: Judge) -> None:
     score = judge.score(staged(judge.episode)(judge.situation))
     composite = judge.score(composited(judge.situation))

@@ -33,7 +33,9 @@ _TAUGHT = 12  # training episodes that the codec of latents is fitted to
 _NOTES = (
     "The first frame is given to everyone and not judged. 'moving': pixels without robot whose "
     f"truth is more than {DIFFERS} of 255 levels from the composite in any colour; shadows and "
-    "what the robot uncovers are among them. 'things': pixels of rigid parts that truly move.",
+    "what the robot uncovers are among them, so who paints over the robot's first place gains much "
+    "there. 'touched': those of them where a rigid part that truly moves is, or was in the first "
+    "frame. 'things': all pixels of such parts.",
     "PSNR and SSIM are means over clips, PSNR of a clip's pixels together and at most 60 dB; SSIM "
     "with a Gaussian window of 11 x 11. 'sharpness' is gradient energy where things move, of the "
     "truth's. Latents are those of a linear codec, 48 numbers per 4 frames by 8 x 8 pixels.",

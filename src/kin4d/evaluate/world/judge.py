@@ -54,14 +54,20 @@ class Judge:
 
     @cached_property
     def regions(self) -> dict[str, np.ndarray]:
-        """[T, H, W] bool by name: everything, what moves, and the things that move."""
+        """[T, H, W] bool by name.
+
+        Everything; what moves; of that, where a part that moves is or was, and so neither shadows
+        nor what the robot uncovers; and such parts where they are.
+        """
         truth = self.episode.video
         things = np.zeros(truth.mask.shape, bool)
         for finder in self.finders:
             things |= part_mask(self.episode, finder.part)
+        moving = moving_region(truth, composited(self.situation))
         return {
             "": np.ones(truth.mask.shape, bool),
-            " moving": moving_region(truth, composited(self.situation)),
+            " moving": moving,
+            " touched": moving & (things | things[0]),
             " things": things,
         }
 

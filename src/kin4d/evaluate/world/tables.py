@@ -30,6 +30,7 @@ _THINGS = {
     "true way px": "way last",
     "mask IoU": "IoU",
     "lost": "lost",
+    "PSNR touched": "PSNR touched",
     "PSNR things": "PSNR things",
     "SSIM things": "SSIM things",
     "latent L2 things": "latent L2 things",
