@@ -12,6 +12,7 @@ from kin4d.world.rigid.mover import Mover
 from kin4d.world.rigid.touch import placed
 
 _SLACK = 0.002  # m: errors well below this hardly count
+_UNSURE = (-3.0, 3.0)  # logarithms of mm
 _MOVES = 0.01  # m from first frame to last that make a part one that moves
 
 
@@ -37,7 +38,8 @@ def mover_loss(
     # How unsure it is has to fit how wrong its steps are, and changes nothing else.
     middles = torch.cat([path[:, 1:2], told], 1).mean(2)
     off = 1000 * (middles.diff(dim=1) - path[:, 1:].mean(2).diff(dim=1)).detach()
-    doubt = (0.5 * (off * (-unsure).exp()).square() + unsure).clamp(max=50).mean()
+    unsure = unsure.clamp(*_UNSURE)  # What never moves would otherwise be ever surer.
+    doubt = ((off * (-unsure).exp()).square().log1p() + unsure).mean()  # Cauchy's: it forgives
     return loss.mean() + 0.01 * doubt, {
         "mm": 1000 * error[:, -1].mean(),
         "doubt": doubt,
