@@ -64,7 +64,7 @@ def test_swapped_actions_must_change_what_happens() -> None:
     assert right["off"] == pytest.approx(0, abs=1e-3)
     assert right["told"] == pytest.approx(way, abs=1e-3)
     assert right["should"] == pytest.approx(way, abs=1e-3)
-    assert right["cosine"] == pytest.approx(1)
+    assert right["cosine"] > 0.8
     # Deaf to actions: the block goes its usual way.
     deaf = causality(change, (change.own.video, change.own.video))
     assert deaf["told"] == 0

@@ -1,4 +1,4 @@
-"""Small episodes in which a chequered block slides past the shipped arm, to test judges with."""
+"""Small episodes in which a motley block slides past the shipped arm, to test judges with."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def pushed_block(number: int = 0, /, *, speed: float = 2.0, **changes: Any) -> E
     video = episode.video
     rgb, xyz, mask = video.rgb.copy(), video.xyz.copy(), video.mask.copy()
     rgb[mask == 0] = (90, 110, 100)
-    rows, columns = np.mgrid[:HEIGHT, :WIDTH]
-    look = np.where(((rows // 2 + columns // 3) % 2)[..., None], (200, 60, 40), (60, 60, 180))
+    cells = np.random.default_rng(0).integers(20, 236, (HEIGHT // 2, WIDTH // 2, 3))
+    look = cells.repeat(2, 0).repeat(2, 1)
     motions = np.tile(np.eye(4), (FRAMES, 1, 1, 1))
     parts = np.where(mask > 0, ROBOT, 0).astype(np.uint8)
     for t in range(FRAMES):

@@ -81,7 +81,7 @@ def causality(swap: Swap, told: Sequence[PointmapVideo]) -> dict[str, float]:
     both = (swap.own, swap.other)
     parts = sorted({part for one in both for part in moving_parts(one)})
     cosines = [
-        flow_cosine(episode.video, video, _things(episode, parts))
+        flow_cosine(episode, video, _things(episode, parts))
         for episode, video in zip(both, told, strict=True)
     ]
     rows = [_part(both, part, told) for part in parts]

@@ -1,10 +1,15 @@
-"""Flow: how a video's pixels move, by block matching, for the truth and for what is told alike."""
+"""Flow: how pixels move. Of the truth it follows from the motions of its parts; of what is told,
+from block matching.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from kin4d.data.episodes.episode import ROBOT
+from kin4d.data.episodes.episode import ROBOT, Episode
+from kin4d.data.episodes.parts import FIRST
 from kin4d.evaluate.world.regions import judged_frames
 from kin4d.geometry.pointmap import PointmapVideo
 
@@ -40,21 +45,47 @@ def pixel_flow(video: PointmapVideo, frame: int, *, step: int = STEP) -> np.ndar
     return flow
 
 
-def flow_cosine(truth: PointmapVideo, told: PointmapVideo, where: np.ndarray) -> float:
+def part_flow(episode: Episode, frame: int, *, step: int = STEP) -> tuple[np.ndarray, np.ndarray]:
+    """Where each pixel of `frame - step` has truly gone by `frame`, if it shows a part.
+
+    Returns:
+        [H, W, 2] px (x, y), and [H, W] bool: where it is known and the robot is not in front.
+    """
+    parts, video = episode.parts, episode.video
+    assert parts is not None
+    before = max(frame - step, 0)
+    shown = parts.mask[before] >= FIRST
+    flow = np.zeros((*shown.shape, 2))
+    rows, columns = np.nonzero(shown)
+    part = parts.mask[before][shown].astype(int) - FIRST
+    since = parts.motions[frame] @ np.linalg.inv(parts.motions[before])
+    points = video.xyz[before][shown].astype(np.float64)
+    placed = (since[part, :3, :3] @ points[..., None])[..., 0] + since[part, :3, 3]
+    pixels = replace(video.camera, pose=np.eye(4)).project(placed)[0]
+    flow[shown] = pixels - np.stack([columns, rows], -1)
+    size = (video.camera.width - 1, video.camera.height - 1)
+    x, y = np.clip(np.nan_to_num(np.rint(pixels)), 0, size).astype(int).T
+    known = np.isfinite(pixels).all(-1) & (video.mask[frame][y, x] != ROBOT)
+    seen = np.zeros(shown.shape, bool)
+    seen[shown] = known
+    return np.where(seen[..., None], flow, 0.0), seen
+
+
+def flow_cosine(episode: Episode, told: PointmapVideo, where: np.ndarray) -> float:
     """Cosine between how things truly move and how they are told to, over a region [T, H, W].
 
     All judged frames together are one long vector: pixels that move farther count more, and what
     should move but does not lowers it. NaN if nothing in the region truly moves.
     """
     both = mine = true = 0.0
-    for frame in judged_frames(len(truth)):
-        # The region says what is seen there now; flow is known where that was before.
-        seen = where[max(frame - STEP, 0)] & (truth.mask[max(frame - STEP, 0)] != ROBOT)
+    for frame in (int(one) for one in judged_frames(len(episode))):
+        flow, seen = part_flow(episode, frame)
+        seen &= where[max(frame - STEP, 0)]
         if seen.any():
-            a, b = (pixel_flow(video, int(frame))[seen] for video in (truth, told))
+            a, b = flow[seen], pixel_flow(told, frame)[seen]
             both += float((a * b).sum())
             true += float(np.square(a).sum())
             mine += float(np.square(b).sum())
-    if not true:
+    if true < 1:
         return float("nan")
-    return both / np.sqrt(true * mine) if mine else 0.0
+    return both / float(np.sqrt(true * mine)) if mine else 0.0
