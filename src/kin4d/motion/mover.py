@@ -232,7 +232,8 @@ class Mover:
             status, *found = flow(self.map.data, start, h, *rest, order)
             return status, Phase(*found)
         found = tuple(np.empty_like(array) for array in start)
-        return chord_step.py_func(self.map.data, start, h, *rest, *found), Phase(*found)
+        status = chord_step.py_func(self.map.data, start, h, *rest, np.inf, *found)
+        return status, Phase(*found)
 
     def rechart(self, phase: Phase) -> Phase:
         """The same state with a shorter rotation vector, if the body floats and has turned far."""

@@ -10,10 +10,11 @@ import numpy as np
 from kin4d.bodies.analytic import pendulum
 from kin4d.bodies.body import Body
 from kin4d.bodies.modal import ModalBody
+from kin4d.bodies.robot_names import load_robot
 from kin4d.evaluate.dynamics.learned import learned_bodies
 from kin4d.evaluate.report import Check, Report
 from kin4d.geometry.primitives import box
-from kin4d.motion.forces import Damping, Force, Stiffness
+from kin4d.motion.forces import Damping, Force, Limits, Stiffness
 from kin4d.motion.scene import Actor, Scene
 from kin4d.motion.simulate import simulate
 from kin4d.motion.simulation import DivergedError
@@ -63,6 +64,10 @@ def _cases(quick: bool, seed: int) -> Iterator[tuple[str, bool, Actor, bool]]:
     bar = ModalBody.solid(mesh, young=2e5, density=1000.0, modes=3, held=_left(mesh))
     start = 0.25 * bar.limits[:, 1].numpy() * rng.uniform(-1, 1, len(bar.q0))
     yield "elastic bar", False, _still(bar, start, (Stiffness(bar.stiffness.numpy()),)), True
+    arm = load_robot("sketch")
+    low, high = arm.limits.numpy().T
+    start = low + (high - low) * rng.uniform(0.2, 0.8, len(low))
+    yield "arm against soft limits", False, _still(arm, start, (Limits(),)), True
     for body, spring in learned_bodies(1 if quick else 3, seed=seed):
         start = body.q0.numpy() + 0.3 * rng.uniform(-1, 1, len(body.q0))
         yield f"learned {body.rest.name}", True, _still(body, start, (spring,)), True

@@ -9,6 +9,20 @@ from kin4d.motion.contact.field import look_up
 
 
 @numba.njit(cache=True, error_model="numpy")
+def boxes_meet(points, others, margin):
+    """Whether the boxes around two sets of points [N, 3] are nearer than `margin`."""
+    for r in range(3):
+        low, high, lower, upper = np.inf, -np.inf, np.inf, -np.inf
+        for i in range(len(points)):
+            low, high = min(low, points[i, r]), max(high, points[i, r])
+        for i in range(len(others)):
+            lower, upper = min(lower, others[i, r]), max(upper, others[i, r])
+        if low - margin > upper or high + margin < lower:
+            return False
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy")
 def near_plane(points, which, height, margin):
     """Which of the points `which` [C] are lower than `margin` above the plane, and their gaps."""
     index, gap = np.empty(len(which), np.int64), np.empty(len(which))

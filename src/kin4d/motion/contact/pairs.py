@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kin4d.motion.contact.detect import choose, near_part, near_plane, near_soft
+from kin4d.motion.contact.detect import boxes_meet, choose, near_part, near_plane, near_soft
 from kin4d.motion.contact.shape import Shape
 from kin4d.motion.materials import Material
 
@@ -73,7 +73,7 @@ class Pair:
             up[:, 2] = 1.0
             found = Touches(index, gap, up, np.zeros(len(index), np.int64))
             return self._some(found, points, most)
-        if not self._boxes_meet(points[:count], others[: second.count]):
+        if not boxes_meet(points[:count], others[: second.count], self.margin):
             return None
         if second.is_linked:
             found = self._near_links(points, q)
@@ -106,7 +106,3 @@ class Pair:
         if not parts:
             return None
         return Touches(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-    def _boxes_meet(self, points: np.ndarray, others: np.ndarray) -> bool:
-        low, high = points.min(0) - self.margin, points.max(0) + self.margin
-        return bool((low <= others.max(0)).all() and (high >= others.min(0)).all())

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kin4d.errors import InputError
+from kin4d.motion.flow import barrier_energy
 from kin4d.motion.forces.force import Load, State
 from kin4d.motion.maps.point_map import PointMap
 
@@ -47,13 +48,7 @@ class Limits:
             known = self._known[state.map] = self._made_for(state)
         if self.restitution is not None:
             return Load(stops=known)
-        lower, upper, stiffness, softness = known.T
-        beyond = np.maximum(lower - state.q, 0) + np.maximum(state.q - upper, 0)
-        stored = 0.0
-        if beyond.any():
-            fade = softness**2 * -np.expm1(-beyond / softness)
-            stored = float(stiffness @ (0.5 * beyond**2 - softness * beyond + fade))
-        return Load(soft_limits=known, energy=stored)
+        return Load(soft_limits=known, energy=barrier_energy(state.q, known))
 
     def _made_for(self, state: State) -> np.ndarray:
         bounds = state.limits if self.bounds is None else self.bounds
