@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from kin4d.cli.output import say
+from kin4d.cli.train_generator import Generator
 from kin4d.cli.train_world import World
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ class Objects:
 Task = (
     Annotated[Objects, tyro.conf.subcommand("objects")]
     | Annotated[World, tyro.conf.subcommand("world")]
+    | Annotated[Generator, tyro.conf.subcommand("generator")]
 )
 
 

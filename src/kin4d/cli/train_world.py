@@ -125,6 +125,8 @@ class World:
             return load_lessons(file)
         made = [lesson_from(store.episode(n)) for n in track(numbers, f"reading {name} episodes")]
         lessons = [one for one in made if one is not None]
+        if not lessons:
+            return []
         self.out.mkdir(parents=True, exist_ok=True)
         save_lessons(file, lessons)
         return lessons

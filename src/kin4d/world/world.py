@@ -5,9 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from kin4d.errors import InputError
 from kin4d.geometry.pointmap import PointmapVideo
-from kin4d.world.rigid.model import RigidWorld
+from kin4d.training.checkpoint import load_tensors
+from kin4d.training.weights import weights_file
+from kin4d.world.rigid.model import MODEL, RigidWorld
 from kin4d.world.situation import Situation
+
+FLOW = "flow world"
 
 
 class Imaginer(Protocol):
@@ -33,4 +38,18 @@ class World:
         Args:
             name: One that ships ("tiny"), a .safetensors file, a folder with one, or a hub id.
         """
-        return RigidWorld.load(name)
+        kind = load_tensors(weights_file(name, "world"))[1].get("model")
+        loaders = {MODEL: RigidWorld.load, FLOW: _flow}
+        if kind not in loaders:
+            raise InputError(
+                "these are not weights of a world model",
+                value=kind,
+                allowed=", ".join(loaders),
+            )
+        return loaders[kind](name)
+
+
+def _flow(name: str | Path) -> Imaginer:
+    from kin4d.world.flow_world import FlowWorld
+
+    return FlowWorld.load(name)

@@ -96,9 +96,9 @@ def depth_from(episode: Episode) -> tuple[Tensor, Tensor]:
 def canvases_from(episode: Episode, frames: Sequence[int]) -> Canvases:
     """What a painter learns from an episode: staged frames whose parts move as they truly did."""
     parts, video = _parts(episode), episode.video
-    actor, chosen = robot_of(episode), [0, *frames]
+    actor, times = robot_of(episode), [0, *frames]
     assert actor.transforms is not None
-    actor = replace(actor, frames=len(chosen), transforms=actor.transforms[chosen])
+    actor = replace(actor, frames=len(times), transforms=actor.transforms[times])
     situation = observe(
         video.rgb[0],
         video.xyz[0],
@@ -126,8 +126,8 @@ def views(
     store: EpisodeStore, numbers: Sequence[int], *, batch: int, seed: int, step: int = 0
 ) -> Iterator[Views]:
     """First views of episodes of a store, without end; a batch depends on seed and step alone."""
-    for dice, chosen in _chosen(numbers, batch, seed, step):
-        found = [view_from(store.episode(n)) for n in chosen]
+    for dice, some in chosen(numbers, batch, seed, step):
+        found = [view_from(store.episode(n)) for n in some]
         # A mirror changes what is left and right of the robot, not what is a part.
         pairs = [
             (view.flip(-1), part.flip(-1)) if dice.random() < 0.5 else (view, part)
@@ -140,8 +140,8 @@ def depths(
     store: EpisodeStore, numbers: Sequence[int], *, batch: int, seed: int, step: int = 0
 ) -> Iterator[Depths]:
     """First views and their depths, without end; a batch depends on seed and step alone."""
-    for _, chosen in _chosen(numbers, batch, seed, step):
-        found = [depth_from(store.episode(n)) for n in chosen]
+    for _, some in chosen(numbers, batch, seed, step):
+        found = [depth_from(store.episode(n)) for n in some]
         yield Depths(*(torch.stack(column) for column in zip(*found, strict=True)))
 
 
@@ -155,9 +155,9 @@ def canvases(
     step: int = 0,
 ) -> Iterator[Canvases]:
     """Some frames of some episodes, without end; a batch depends on seed and step alone."""
-    for dice, chosen in _chosen(numbers, episodes, seed, step):
+    for dice, some in chosen(numbers, episodes, seed, step):
         made = []
-        for number in chosen:
+        for number in some:
             episode = store.episode(number)
             times = dice.choice(np.arange(1, len(episode)), frames, replace=False)
             made.append(canvases_from(episode, [int(one) for one in times]))
@@ -166,7 +166,7 @@ def canvases(
         )
 
 
-def _chosen(
+def chosen(
     numbers: Sequence[int], count: int, seed: int, step: int
 ) -> Iterator[tuple[np.random.Generator, list[int]]]:
     """Dice and some of the numbers for every step from `step` on."""

@@ -1,0 +1,153 @@
+"""`kin4d train generator`: a world model in the form of Kinema4D, at any size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from kin4d.cli.output import say
+from kin4d.errors import InputError
+from kin4d.progress import track
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kin4d.data.episodes.store import EpisodeStore
+    from kin4d.world.batch import Clips
+    from kin4d.world.codec import AnyCodec
+    from kin4d.world.config import WorldConfig
+
+_PROCESS_SEED = 7919  # apart enough that no two processes share a stream
+_FITTED = 200  # episodes that a linear codec is fitted to
+_DEV = 8  # episodes that checkpoints are judged by
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Train a diffusion transformer on episodes; run the same command again to go on after a stop.
+
+    Its codec is fitted (pca) or trained (vae) first, if it is not given. Under `accelerate launch`
+    or `torchrun` the same command uses all processes.
+    """
+
+    out: Path
+    """Folder of the run."""
+    episodes: Path
+    """A store; see `kin4d data episodes`."""
+    preset: Literal["tiny", "small", "wan14b"] = "tiny"
+    """Size of the model and length of training."""
+    control: (
+        Literal["pointmap", "rgb+pointmap", "mask", "depth", "embedding", "text", "none"] | None
+    ) = None
+    """What the model is told of the robot, instead of the preset's."""
+    start: Literal["noise", "composite"] | None = None
+    """Where the flow begins, instead of the preset's."""
+    fusion: Literal["width", "channel"] | None = None
+    """How colour and geometry are joined, instead of the preset's."""
+    codec: Path | None = None
+    """A codec's file, to share one between runs."""
+    begin: str | None = None
+    """Weights to begin from, with a new schedule; by default chance."""
+    steps: int | None = None
+    """Instead of the preset's; may be changed when going on."""
+    rate: float | None = None
+    """Learning rate, instead of the preset's."""
+    batch: int = 4
+    """Clips per step and process."""
+    seed: int = 0
+    """Of weights, data and chance."""
+    threads: int = 1
+    """Of the processor."""
+    save_every: float = 180.0
+    """Seconds between checkpoints."""
+    json: bool = False
+    """Print JSON for machines."""
+
+    def run(self) -> None:
+        import torch
+
+        from kin4d.data.episodes.latents import Latents, clips_from
+        from kin4d.data.episodes.store import EpisodeStore
+        from kin4d.world.config import PRESETS
+        from kin4d.world.generator import Generator as Model
+        from kin4d.world.train import planned, train_world
+
+        torch.set_num_threads(self.threads)
+        store = EpisodeStore.open(self.episodes)
+        train, dev = store.numbers("train"), store.numbers("val")[:_DEV]
+        if not train:
+            raise InputError(f"{self.episodes} has no episodes to train on", value=len(store))
+        names = {"control": self.control, "start": self.start, "fusion": self.fusion}
+        given: dict[str, Any] = {key: value for key, value in names.items() if value is not None}
+        if given.get("start") == "noise":
+            given["target"] = "velocity"
+        config = replace(PRESETS[self.preset], **given)
+        codec = self._codec(store, train, config)
+        latents = Latents(self.out / "latents", store, Model(config, codec))
+        plan = planned(
+            self.preset,
+            steps=self.steps,
+            rate=self.rate,
+            seed=self.seed,
+            save_every=self.save_every,
+        )
+        model = train_world(
+            lambda rank, step: latents.batches(
+                train, batch=self.batch, seed=self.seed + _PROCESS_SEED * rank, step=step
+            ),
+            self.out,
+            codec=codec,
+            preset=self.preset,
+            config=config,
+            plan=plan,
+            dev=[clips_from(store.episode(number), config) for number in dev],
+            start=self.begin,
+            data={"episodes": len(train), "batch": self.batch, "seed": self.seed},
+        )
+        size = sum(parameter.numel() for parameter in model.transformer.parameters())
+        file = self.out / "weights.safetensors"
+        say(
+            f"{size / 1e6:.1f} million parameters in {file}",
+            {"weights": str(file), "parameters": size},
+            as_json=self.json,
+        )
+
+    def _codec(self, store: EpisodeStore, train: list[int], config: WorldConfig) -> AnyCodec:
+        """Given, or kept from before, or made now."""
+        from kin4d.data.episodes.latents import clips_from
+        from kin4d.data.episodes.lessons import chosen
+        from kin4d.world.batch import videos_of
+        from kin4d.world.codec import load_codec, save_codec
+        from kin4d.world.generator import CODEC_FILE
+        from kin4d.world.pca import fit_pca
+        from kin4d.world.train import planned
+        from kin4d.world.vae import VaeSizes, train_vae
+
+        file = self.codec or self.out / CODEC_FILE
+        if file.exists():
+            return load_codec(file)
+        if self.codec is not None:
+            raise InputError("there is no such codec", value=str(self.codec))
+        if config.codec == "pca":
+            spread = train[:: max(1, len(train) // _FITTED)][:_FITTED]
+            clips = (clips_from(store.episode(n), config) for n in track(spread, "fitting a codec"))
+            made: AnyCodec = fit_pca(
+                (video for one in clips for video in videos_of(one)), config.latent_channels
+            )
+        else:
+
+            def feed(rank: int, step: int) -> Iterator[Clips]:
+                for _, some in chosen(train, 1, self.seed + _PROCESS_SEED * rank, step):
+                    yield clips_from(store.episode(some[0]), config)
+
+            made = train_vae(
+                feed,
+                self.out / "vae",
+                plan=planned(self.preset, steps=self.steps, seed=self.seed),
+                sizes=VaeSizes(width=config.vae_width, channels=config.latent_channels),
+                dev=list(islice(feed(1, 0), 2)),
+            )
+        save_codec(file, made)
+        return made

@@ -1,0 +1,72 @@
+"""`kin4d train world` and `kin4d train generator`: from a store to weights that imagine."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kin4d.cli import main
+
+pytest.importorskip("mujoco")
+pytest.importorskip("diffusers")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    from kin4d.data.episodes.splits import episode_split
+    from kin4d.data.episodes.store import EpisodeStore, episode_record
+    from kin4d.data.tasks.record import Take, make_episode
+
+    path = tmp_path_factory.mktemp("world") / "episodes"
+    kept = []
+    for seed in range(20):
+        episode = make_episode(Take(task="push", seed=seed))
+        if episode_split(episode_record(episode).line) == "train":
+            kept.append(episode)
+        if len(kept) == 3:
+            break
+    return EpisodeStore.write(path, kept)
+
+
+def test_networks_are_trained_joined_and_used(store, tmp_path, capsys):
+    from kin4d.export.video import write_picture
+
+    run = tmp_path / "run"
+    train = ["train", "world", "--out", str(run), "--episodes", str(store.path)]
+    assert main([*train, "--steps", "2", "--batch", "4", "--json"]) == 0
+    weights = json.loads(capsys.readouterr().out)["weights"]
+    episode = store.episode(0)
+    write_picture(episode.video.rgb[0], tmp_path / "first.png")
+    camera = episode.video.camera
+    in_base = np.linalg.inv(episode.base) @ camera.pose
+    replace(camera, pose=in_base).save(tmp_path / "camera.json")
+    np.savez(
+        tmp_path / "actions.npz",
+        joint=episode.joints,
+        names=np.array(episode.joint_names),
+        fps=episode.fps,
+    )
+    ask = [
+        *("imagine", "--image", str(tmp_path / "first.png"), "--robot", "sketch"),
+        *("--actions", str(tmp_path / "actions.npz"), "--camera", str(tmp_path / "camera.json")),
+        *("--weights", weights, "--frames", "5", "--futures", "2", "--json"),
+    ]
+    assert main([*ask, "-o", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr()
+    assert (tmp_path / "out" / "pointmap-1.npz").exists()
+    assert json.loads(said.out)["depth"] == "estimated"
+
+
+def test_a_generator_is_trained_on_kept_latents(store, tmp_path, capsys):
+    from kin4d.data.episodes.lessons import situation_of
+    from kin4d.world.world import World
+
+    run = tmp_path / "run"
+    train = ["train", "generator", "--out", str(run), "--episodes", str(store.path)]
+    assert main([*train, "--steps", "1", "--batch", "2", "--control", "mask", "--json"]) == 0
+    weights = json.loads(capsys.readouterr().out)["weights"]
+    assert any((run / "latents").iterdir())
+    video = World.from_pretrained(weights).imagine(situation_of(store.episode(0)))
+    assert video.rgb.shape == (49, 64, 96, 3)
+    assert np.isfinite(video.xyz).mean() > 0.5
