@@ -32,6 +32,7 @@ class Situation:
         base: [4, 4] the robot's base in the camera frame; its z axis is up.
         language: What the robot was asked to do.
         actions: [T, a] float32: what it is commanded, or None.
+        actor: The robot's model and motion, to draw it again in other light.
     """
 
     image: np.ndarray
@@ -42,6 +43,7 @@ class Situation:
     base: np.ndarray = field(default_factory=lambda: np.eye(4))
     language: str = ""
     actions: np.ndarray | None = None
+    actor: Actor | None = None
 
     def __post_init__(self) -> None:
         camera = self.robot.camera
@@ -120,6 +122,7 @@ def observe(
         base=to_camera @ (np.eye(4) if base is None else base),
         language=language,
         actions=actions,
+        actor=robot,
     )
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kin4d.render.pointmaps import render_actors
+from kin4d.render.shading import Lights, to_srgb
 from kin4d.render.surface import to_linear
 from kin4d.world.situation import Situation
 
@@ -18,6 +20,7 @@ FLAT = 0.008
 _LEAST = 0.12  # correlation below which no shadow is believed
 _AZIMUTHS, _TILTS = 16, (15.0, 27.0, 39.0, 51.0, 63.0)
 _CLOSER = (6.0, 3.0, 1.5)  # degrees around the best direction, ever closer
+_SEEN = 20  # pixels of the robot that tell how bright it is
 _SOFT = 90  # shadows are soft over the picture's height divided by this
 
 
@@ -89,6 +92,25 @@ class Shadows:
             return none
         slope = match[best] / size[best]
         return Light(keys[best], float(np.clip(1 - np.exp(-slope), 0.0, 0.8)))
+
+
+def relit(situation: Situation, light: Light, *, threads: int | None = 1) -> np.ndarray:
+    """[T, H, W, 3] uint8: the robot in the light of the first frame, as bright as it is there."""
+    drawn, actor, camera = situation.robot, situation.actor, situation.camera
+    if light.power > 0 and actor is not None:
+        to_world = camera.pose @ situation.base
+        key = to_world[:3, :3] @ light.key
+        lights = Lights(key=key, up=to_world[:3, 2])
+        drawn = render_actors([actor], camera, fps=drawn.fps, lights=lights, threads=threads)
+    there = drawn.mask[0] > 0
+    if there.sum() < _SEEN:
+        return drawn.rgb
+    true, ours = to_linear(situation.image)[there], to_linear(drawn.rgb[0])[there]
+    gain = np.clip((true * ours).sum(0) / np.maximum((ours**2).sum(0), 1e-6), 0.4, 2.5)
+    rgb = drawn.rgb.copy()
+    mine = drawn.mask > 0
+    rgb[mine] = to_srgb(to_linear(drawn.rgb[mine]) * gain)
+    return rgb
 
 
 def _around(key: np.ndarray, degrees: float) -> np.ndarray:

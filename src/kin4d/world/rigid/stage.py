@@ -15,7 +15,7 @@ from kin4d.geometry.camera import Camera
 from kin4d.render.rasterizer import draw, image_matrix, place
 from kin4d.render.shading import to_srgb
 from kin4d.render.surface import to_linear
-from kin4d.world.rigid.light import FLAT, Shadows
+from kin4d.world.rigid.light import FLAT, Shadows, relit
 from kin4d.world.situation import Situation
 
 _HAIR = 0.003  # m: parts that move less are held to stand still
@@ -68,6 +68,7 @@ class Stage:
         self.light = self._shadows.find(
             situation.to_base(np.concatenate([situation.cover[0], standing]))
         )
+        self._robot = relit(situation, self.light)
         self.first_shadow = self._cast(0, np.tile(np.eye(4), (len(cuts), 1, 1)))
         linear = to_linear(situation.image)
         lit = linear / (1 - self.light.power * self.first_shadow * self._shadows.table)[..., None]
@@ -96,7 +97,7 @@ class Stage:
             rgb[moved] = self.situation.image.reshape(-1, 3)[source[moved]]
             xyz[moved] = points[moved]
         mine = (robot.mask[frame] > 0) & ~(robot.xyz[frame, ..., 2] > xyz[..., 2])
-        rgb[mine], xyz[mine] = robot.rgb[frame][mine], robot.xyz[frame][mine]
+        rgb[mine], xyz[mine] = self._robot[frame][mine], robot.xyz[frame][mine]
         moved &= ~mine
         guessed = self.hole & ~mine & ~moved
         return Staged(rgb=rgb, xyz=xyz, robot=mine, moved=moved, guessed=guessed, shadow=shadow)
