@@ -10,6 +10,7 @@ import torch
 
 from kin4d.bodies.analytic import hinge
 from kin4d.bodies.body import Body
+from kin4d.bodies.floating import Floating
 from kin4d.data.articulated.categories import make_object
 from kin4d.evaluate.dynamics.pca_body import PcaBody
 from kin4d.evaluate.dynamics.pushed import (
@@ -41,6 +42,18 @@ def test_a_fair_push_moves_its_vertex_as_far_as_it_says() -> None:
     rate = push.duration * np.linalg.solve(inertia, slope.T @ push.force)
     assert np.linalg.norm(slope @ rate) == pytest.approx(0.3 * body.rest.diameter)
     np.testing.assert_allclose(push.ours.at, body.rest.vertices[push.theirs.vertex])
+
+
+def test_a_fair_push_counts_that_the_whole_floats() -> None:
+    body = make_object("cabinet", 3).body()
+    push = fair_push(body, np.random.default_rng(0), way=0.3, floating=True)
+    whole = Floating(body)
+    with torch.no_grad():
+        moving = whole.jacobian(whole.q0).numpy()
+    inertia = np.einsum("pik,p,pil->kl", moving, body.mass.numpy(), moving)
+    slope = torch.func.jacfwd(lambda q: whole.vertices(q)[push.vertex])(whole.q0).numpy()
+    rate = push.duration * np.linalg.solve(inertia, slope.T @ push.force)
+    assert np.linalg.norm(slope @ rate) == pytest.approx(0.3 * body.rest.diameter)
 
 
 def test_vertex_error_leaves_out_what_does_not_move() -> None:

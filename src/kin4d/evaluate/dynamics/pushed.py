@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from kin4d.bodies.floating import Floating
 from kin4d.bodies.tree import TreeBody
 from kin4d.data.articulated.assembly import ArticulatedObject
 from kin4d.data.articulated.categories import make_object
@@ -69,14 +70,21 @@ def held_out_objects(count: int, *, seed: int, split: str = "test") -> Iterator[
 
 
 def fair_push(
-    body: TreeBody, rng: np.random.Generator, *, way: float = 0.3, tries: int = 50
+    body: TreeBody,
+    rng: np.random.Generator,
+    *,
+    way: float = 0.3,
+    floating: bool = False,
+    tries: int = 50,
 ) -> FairPush:
     """A push in a random direction on a random vertex that it can move.
 
-    Unhindered, and without gravity, the vertex would move by `way` (of the diameter) in a second.
+    Unhindered, and without gravity, the vertex would move by `way` (of the diameter) in a second,
+    of a body that stands fast or is `floating`.
     """
+    whole = Floating(body) if floating else body
     with torch.no_grad():
-        moving = body.jacobian(body.q0).numpy()
+        moving = whole.jacobian(whole.q0).numpy()
     inertia = np.einsum("pik,p,pil->kl", moving, body.mass.numpy(), moving)
     links = body.skin.joints[:, 0]
     able = np.array([bool(body.joints_above(link.name)) for link in body.links])
@@ -88,6 +96,8 @@ def fair_push(
         if links[near] != links[vertex]:  # another link is at the same place
             continue
         slope = vertex_jacobian(body, vertex)
+        if floating:  # The root moves it along and turns it about the origin.
+            slope = np.hstack([np.eye(3), np.cross(np.eye(3), at).T, slope])
         direction = rng.standard_normal(3)
         direction /= np.linalg.norm(direction)
         answer = slope @ np.linalg.solve(inertia, slope.T @ direction)

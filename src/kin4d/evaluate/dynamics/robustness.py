@@ -59,7 +59,7 @@ def run(*, quick: bool, seed: int) -> Report:
 
 def _one(body: TreeBody, place: str, rng: np.random.Generator) -> dict[str, float]:
     way = float(10 ** rng.uniform(-1, 1.5))
-    fair = fair_push(body, rng, way=way)
+    fair = fair_push(body, rng, way=way, floating=place != "fixed")
     push = Push(tuple(fair.at.tolist()), fair.force, duration=fair.duration)
     material = MATERIALS[str(rng.choice(list(MATERIALS)))]
     size = body.rest.diameter
