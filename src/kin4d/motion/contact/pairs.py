@@ -10,7 +10,8 @@ from kin4d.motion.contact.detect import boxes_meet, choose, near_part, near_plan
 from kin4d.motion.contact.shape import Shape
 from kin4d.motion.materials import Material
 
-_MOST = 8  # Contacts kept of one pair: enough for a rigid face and for what deforms.
+_MOST = 8  # Contacts kept of one pair: enough for a rigid face and for what deforms,
+_MORE = 2  # and so many more for each joint: every link may lie on the ground.
 _MARGIN = 0.02  # Of the size: points nearer than that are looked at.
 
 
@@ -41,6 +42,7 @@ class Pair:
     Attributes:
         friction: Geometric mean of both materials' coefficients.
         restitution: Likewise.
+        most: How many contacts are kept.
         memory: [2, C, 3] N s that acted last on the first side's points, before and after moving.
     """
 
@@ -55,14 +57,14 @@ class Pair:
         self.friction = float(np.sqrt(a.friction * b.friction))
         self.restitution = float(np.sqrt(a.restitution * b.restitution))
         self.margin = _MARGIN * first.size
+        joints = first.map.width - 6 * first.map.floating if first.is_linked else 0
+        self.most = _MOST + _MORE * joints
         self.memory = np.zeros((2, first.count, 3))
         # What cannot move need not be kept from what does not.
         still = second is None or second.mover < 0
         self.which = first.moving if still else np.arange(first.count)
 
-    def find(
-        self, points: np.ndarray, others: np.ndarray, q: np.ndarray, *, most: int = _MOST
-    ) -> Touches | None:
+    def find(self, points: np.ndarray, others: np.ndarray, q: np.ndarray) -> Touches | None:
         """Where they meet, given places of both and the second's coordinates."""
         second, count = self.second, self.first.count
         if second is None:
@@ -72,7 +74,7 @@ class Pair:
             up = np.zeros((len(index), 3))
             up[:, 2] = 1.0
             found = Touches(index, gap, up, np.zeros(len(index), np.int64))
-            return self._some(found, points, most)
+            return self._some(found, points)
         if not boxes_meet(points[:count], others[: second.count], self.margin):
             return None
         if second.is_linked:
@@ -85,13 +87,13 @@ class Pair:
             )
         if found is None or not len(found.index):
             return None
-        return self._some(found, points, most)
+        return self._some(found, points)
 
-    def _some(self, found: Touches, points: np.ndarray, most: int) -> Touches:
-        """At most `most` of them; those that bore load last are kept, so that guesses stay good."""
+    def _some(self, found: Touches, points: np.ndarray) -> Touches:
+        """The `most` that matter; those that bore load last are kept, so that guesses stay good."""
         bearing = self.memory[0, found.index, 0] > 0
         rank = found.gap - 0.25 * self.margin * bearing
-        return found.take(choose(points, found.index, rank, most))
+        return found.take(choose(points, found.index, rank, self.most))
 
     def _near_links(self, points: np.ndarray, q: np.ndarray) -> Touches | None:
         assert self.second is not None
