@@ -139,7 +139,7 @@ class Mover(nn.Module):
         ):
             seen = look(told)
             pools += [seen.amax(1), seen.mean(1)]
-        spread = (points - middle).square().mean(1).sqrt()
+        spread = ((points - middle).square().mean(1) + 1e-8).sqrt()  # flat parts have none
         # How the part moved last, and how the robot beside it is about to.
         known = torch.cat(
             [
