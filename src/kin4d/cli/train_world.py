@@ -34,8 +34,8 @@ class World:
     """Folder of the run."""
     episodes: Path
     """A store; see `kin4d data episodes`."""
-    networks: tuple[Network, ...] = ("gauge", "seer", "mover", "painter")
-    """Which to train; the others must be there already when all are joined."""
+    networks: tuple[Network, ...] = ("gauge", "seer", "mover")
+    """Which to train. A world needs seer and mover; gauge and painter join it if they are there."""
     steps: int | None = None
     """Instead of each network's own number; may be changed when going on."""
     rate: float | None = None
@@ -64,7 +64,7 @@ class World:
         data = {"episodes": len(train), "seed": self.seed}
         for name in self.networks:
             getattr(self, f"_{name}")(store, train, dev, data)
-        self._join(data)
+        self._join()
 
     def _plan(self, name: str) -> Plan:
         from kin4d.world.rigid.train import PLANS
@@ -152,11 +152,13 @@ class World:
             data={**data, "batch": 4 * few},
         )
 
-    def _join(self, data: dict) -> None:
+    def _join(self) -> None:
+        from kin4d.training import load_tensors
         from kin4d.world.rigid.model import RigidWorld
 
         folders = {name: self.out / name for name in get_args(Network)}
-        missing = [n for n, f in folders.items() if not (f / "weights.safetensors").exists()]
+        there = {n: f for n, f in folders.items() if (f / "weights.safetensors").exists()}
+        missing = [name for name in ("seer", "mover") if name not in there]
         file = self.out / "weights.safetensors"
         if missing:
             say(
@@ -165,5 +167,7 @@ class World:
                 as_json=self.json,
             )
             return
-        RigidWorld.joined(**folders).save(file, {"data": data})
+        told = {name: load_tensors(folder / file.name)[1] for name, folder in there.items()}
+        facts = {name: {k: one.get(k) for k in ("data", "training")} for name, one in told.items()}
+        RigidWorld.joined(**there).save(file, facts)
         say(f"weights in {file}", {"weights": str(file)}, as_json=self.json)
