@@ -149,7 +149,8 @@ def train(
         for name, number in {"loss": value, **logs}.items():
             sums[name] = sums.get(name, 0.0) + float(number.detach())
         if run.step % plan.log_every == 0 and writer is not None:
-            means = {name: total / plan.log_every for name, total in sums.items()}
+            counted = min(plan.log_every, run.step - first)  # fewer, just after going on
+            means = {name: total / counted for name, total in sums.items()}
             sums = {}
             pace = (time.monotonic() - begun) / (run.step - first)
             left = pace * (plan.steps - run.step) / 60

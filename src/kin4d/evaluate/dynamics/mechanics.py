@@ -33,8 +33,8 @@ def run(*, quick: bool, seed: int) -> Report:
         errors = [row[f"error after 1 s, {column}"] for row in report.rows]
         report.checks.append(
             Check(
-                f"vertex error after 1 s against MuJoCo's equations, {column}: worst of {len(errors)} bodies, "
-                "of the diameter",
+                f"vertex error after 1 s against MuJoCo's equations, {column}: worst of "
+                f"{len(errors)} bodies, of the diameter",
                 max(errors),
                 1e-3,
             )
