@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import importlib
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,10 +53,9 @@ def _read_by_others(folder: Path, parquet: Any) -> tuple[str, int, int]:
     files = [str(path) for path in sorted(folder.glob("data/*/*.parquet"))]
     wanted = ("observation.state", "action", "timestamp", "episode_index")
     try:
-        from datasets import Dataset  # pyright: ignore[reportMissingImports]
-
+        datasets: Any = importlib.import_module("datasets")
         with tempfile.TemporaryDirectory() as cache:
-            table = Dataset.from_parquet(files, cache_dir=cache)
+            table = datasets.Dataset.from_parquet(files, cache_dir=cache)
             rows = [{name: row[name] for name in wanted} for row in table]
         reader = "datasets"
     except ImportError:

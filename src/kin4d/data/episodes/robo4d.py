@@ -80,11 +80,12 @@ class Robo4DFolder:
             return Episode(
                 name=name, video=video, robot=self._robot, source="robo4d", licence="unknown"
             )
-        tables = {
-            key: None if kept.get(key) is None else np.array(kept[key])
+        joints, actions, gripper = (
+            None if kept.get(key) is None else np.array(kept[key])
             for key in ("joints", "actions", "gripper")
-        }
-        return described_episode(kept["episode"], video, **tables)
+        )
+        said = kept["episode"]
+        return described_episode(said, video, joints=joints, actions=actions, gripper=gripper)
 
 
 def write_robo4d(
