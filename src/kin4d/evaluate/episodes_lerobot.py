@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import importlib
+import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
