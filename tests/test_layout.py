@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "motion": {"geometry", "bodies"},
     "render": {"geometry", "bodies"},
     "world": {"geometry", "render", "training"},
-    "data": {"geometry", "export", "bodies", "neurok", "motion", "render", "world"},
+    "data": {"geometry", "export", "bodies", "training", "neurok", "motion", "render", "world"},
 }
 ABOVE_ALL = {"envs", "evaluate", "viewer", "cli"}
 
