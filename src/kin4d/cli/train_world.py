@@ -42,6 +42,10 @@ class World:
     """Learning rate, instead of each network's own."""
     batch: int = 16
     """First frames or staged frames per step; windows of motion are three times as many."""
+    length: int = 8
+    """Frames of a window of motion."""
+    start: Path | None = None
+    """A trained mover to begin from, with a new schedule; by default chance."""
     seed: int = 0
     """Of weights, data and chance."""
     threads: int = 1
@@ -112,6 +116,8 @@ class World:
             plan=self._plan("mover"),
             dev=self._lessons(store, dev[:_DEV], "val"),
             batch=3 * self.batch,
+            length=self.length,
+            start=self.start,
             data=data,
         )
 

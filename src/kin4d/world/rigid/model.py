@@ -18,7 +18,7 @@ from kin4d.world.rigid.gauge import Gauge, GaugeConfig
 from kin4d.world.rigid.lesson import lesson_of
 from kin4d.world.rigid.mover import Mover, MoverConfig
 from kin4d.world.rigid.painter import Painter, PainterConfig
-from kin4d.world.rigid.seer import NOBODY, Seer, SeerConfig, first_view
+from kin4d.world.rigid.seer import NOBODY, Seer, SeerConfig, first_view, tidied
 from kin4d.world.rigid.stage import Stage, Staged, moving_parts
 from kin4d.world.rigid.train import VERSION
 from kin4d.world.situation import Situation
@@ -94,7 +94,7 @@ class RigidWorld:
         robot = situation.robot.mask[0] > 0
         xyz = situation.to_base(situation.xyz.astype(np.float64))
         if part is None:
-            part = self.seer.parts(first_view(situation.image, xyz, robot))
+            part = tidied(self.seer.parts(first_view(situation.image, xyz, robot)), xyz)
         seen = np.isfinite(xyz).all(-1) & ~robot
         count = int(part.max()) + 1
         motions = np.tile(np.eye(4), (len(situation), max(count, 0), 1, 1))

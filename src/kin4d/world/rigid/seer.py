@@ -12,6 +12,8 @@ from kin4d.training.parting import parting_loss
 from kin4d.world.rigid.unet import Unet
 
 NOBODY = -1
+_NEIGHBOURS = 0.03  # m between pixels side by side that may be of one piece
+_PIECE = 0.15  # of a part's largest piece: smaller ones are strays
 _UNIT = 0.25  # m: lengths are told to networks in these
 
 
@@ -58,6 +60,33 @@ class Seer(nn.Module):
             if (label == part).sum() < least:
                 label[label == part] = NOBODY
         return label
+
+
+def tidied(part: np.ndarray, xyz: np.ndarray) -> np.ndarray:
+    """[H, W] int: parts without stray pixels, which would fly about when the part turns.
+
+    Args:
+        part: [H, W] int: the part of each pixel, or `NOBODY`.
+        xyz: [H, W, 3] m.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    index = np.arange(part.size).reshape(part.shape)
+    pairs = []
+    for a, b in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
+        near = np.linalg.norm(xyz[a] - xyz[b], axis=-1) < _NEIGHBOURS
+        joined = near & (part[a] == part[b]) & (part[a] != NOBODY)
+        pairs.append(np.stack([index[a][joined], index[b][joined]]))
+    first, second = np.concatenate(pairs, axis=1)
+    graph = coo_array((np.ones(len(first)), (first, second)), shape=(part.size, part.size))
+    piece = connected_components(graph, directed=False)[1].reshape(part.shape)
+    size = np.bincount(piece.ravel())[piece]
+    kept = part.copy()
+    for number in np.unique(part[part != NOBODY]):
+        mine = part == number
+        kept[mine & (size < _PIECE * size[mine].max())] = NOBODY
+    return kept
 
 
 def first_view(image: np.ndarray, xyz: np.ndarray, robot: np.ndarray) -> Tensor:

@@ -12,6 +12,7 @@ from torch import nn
 
 from kin4d.training import Plan, train
 from kin4d.training.loop import Loss
+from kin4d.training.weights import check_fit, read_weights, weights_file
 from kin4d.world.rigid.gauge import Depths, Gauge, GaugeConfig, gauge_loss, judge_gauge
 from kin4d.world.rigid.lesson import Lesson, windows
 from kin4d.world.rigid.mover import Mover, MoverConfig
@@ -40,6 +41,7 @@ def train_mover(
     dev: Sequence[Lesson] = (),
     batch: int = 48,
     length: int = 8,
+    start: str | Path | None = None,
     data: dict | None = None,
 ) -> Mover:
     """Train a mover, going on from the checkpoint in `out` if there is one.
@@ -51,12 +53,20 @@ def train_mover(
         config: Sizes.
         dev: Held-out lessons that checkpoints are judged by.
         batch: Windows per step and process.
-        length: Frames of a window.
+        length: Frames of a window: longer ones teach to live with one's own errors.
+        start: A trained mover's file or folder to begin from, with a new schedule.
         data: What the lessons were made of, kept with the weights.
     """
     torch.manual_seed(plan.seed)
+    model = Mover(config or MoverConfig())
+    if start is not None:
+        tensors, _ = read_weights(
+            weights_file(start, "world"), model="mover", version=VERSION, train="kin4d train world"
+        )
+        check_fit(model.state_dict(), tensors)
+        model.load_state_dict(tensors)
     return _train(
-        Mover(config or MoverConfig()),
+        model,
         lambda rank, step: windows(
             lessons, batch=batch, length=length, seed=plan.seed + _PROCESS * rank, step=step
         ),

@@ -1,0 +1,31 @@
+"""Seers: parts without strays, and what they are told."""
+
+import numpy as np
+import torch
+
+from kin4d.world.rigid.seer import NOBODY, Seer, SeerConfig, first_view, tidied
+
+
+def test_strays_are_let_go_and_pieces_are_kept():
+    part = np.full((10, 16), NOBODY)
+    part[2:8, 3:9] = 0
+    xyz = np.stack([*np.meshgrid(np.arange(16), np.arange(10)), np.zeros((10, 16))], -1) * 0.01
+    part[0, 15] = 0  # far off in the picture
+    xyz[2, 3, 2] = 0.5  # far behind
+    tidy = tidied(part, xyz)
+    assert tidy[0, 15] == NOBODY
+    assert tidy[2, 3] == NOBODY
+    assert (tidy == 0).sum() == 35
+
+
+def test_the_robot_is_no_part_and_crumbs_are_none():
+    torch.manual_seed(0)
+    seer = Seer(SeerConfig(parts=2, widths=(8, 16)))
+    torch.nn.init.normal_(seer.network.leave.weight)
+    robot = np.zeros((16, 32), bool)
+    robot[:, :9] = True
+    image = np.random.default_rng(0).integers(0, 255, (16, 32, 3)).astype(np.uint8)
+    xyz = np.full((16, 32, 3), np.nan, np.float32)
+    label = seer.parts(first_view(image, xyz, robot))
+    assert (label[:, :9] == NOBODY).all()
+    assert all((label == one).sum() == 0 or (label == one).sum() >= 4 for one in range(2))
