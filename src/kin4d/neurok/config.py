@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
 from kin4d.errors import InputError
+from kin4d.training.config import config_of
 
 DecoderForm = Literal["skinned", "point"]
 MotionForm = Literal["dual_quaternion", "offset"]
@@ -56,16 +57,7 @@ class NeurokConfig:
     @classmethod
     def from_dict(cls, values: dict) -> NeurokConfig:
         """Back from `to_dict`; an unknown key means a newer version wrote it."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(values) - known)
-        if unknown:
-            raise InputError(
-                "model config has keys this version does not know",
-                value=unknown,
-                allowed=", ".join(sorted(known)),
-                hint="upgrade kin4d",
-            )
-        return cls(**values)
+        return config_of(cls, values)
 
 
 PRESETS = {

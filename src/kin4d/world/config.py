@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Literal, get_args
 
 from kin4d.errors import InputError
+from kin4d.training.config import config_of
 
 CodecForm = Literal["pca", "vae"]
 Start = Literal["noise", "composite"]
@@ -159,16 +160,7 @@ class WorldConfig:
     @classmethod
     def from_dict(cls, values: dict) -> WorldConfig:
         """Back from `to_dict`; an unknown key means a newer version wrote it."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(values) - known)
-        if unknown:
-            raise InputError(
-                "world config has keys this version does not know",
-                value=unknown,
-                allowed=", ".join(sorted(known)),
-                hint="upgrade kin4d",
-            )
-        return cls(**values)
+        return config_of(cls, values)
 
 
 _FORMS = {

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from kin4d.errors import InputError
-from kin4d.training.checkpoint import save_tensors
+from kin4d.training.checkpoint import load_tensors, save_tensors
 from kin4d.world.rigid.gauge import Gauge, GaugeConfig
 from kin4d.world.rigid.model import RigidWorld
 from kin4d.world.rigid.mover import Mover, MoverConfig
@@ -74,6 +74,11 @@ def test_other_weights_are_refused(world, tmp_path):
     save_tensors(tmp_path / "x.safetensors", {"a": torch.zeros(1)}, {"model": "neurok"})
     with pytest.raises(InputError, match="another model"):
         RigidWorld.load(tmp_path / "x.safetensors")
+    tensors, about = load_tensors(file)
+    about["config"]["mover"]["wheels"] = 4
+    save_tensors(tmp_path / "newer.safetensors", tensors, about)
+    with pytest.raises(InputError, match="upgrade kin4d"):
+        RigidWorld.load(tmp_path / "newer.safetensors")
     with pytest.raises(InputError, match="no such weights"):
         RigidWorld.load("huge")
     file.write_bytes(file.read_bytes()[:1000])

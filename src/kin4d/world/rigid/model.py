@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from kin4d.errors import InputError
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.training.checkpoint import save_tensors
+from kin4d.training.config import config_of
 from kin4d.training.weights import check_fit, read_weights, weights_file
 from kin4d.world.rigid.gauge import Gauge, GaugeConfig
 from kin4d.world.rigid.lesson import lesson_of
@@ -201,7 +202,7 @@ def _filled(kind: str, config: dict[str, Any], tensors: dict[str, Tensor]) -> An
     if kind not in _KINDS:
         raise InputError("a rigid world has no such network", value=kind, allowed=", ".join(_KINDS))
     network, sizes = _KINDS[kind]
-    made = network(sizes(**{k: tuple(v) if isinstance(v, list) else v for k, v in config.items()}))
+    made = network(config_of(sizes, config))
     check_fit(made.state_dict(), tensors)
     made.load_state_dict(tensors)
     return made.requires_grad_(False).eval()
