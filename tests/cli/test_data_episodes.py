@@ -33,6 +33,20 @@ def test_store_is_made_and_gone_on_with(tmp_path: Path, capsys) -> None:
         run(*arguments, "--size", 24, 16, "--frames", 9)
 
 
+def test_a_store_of_full_shards_grows(tmp_path: Path, capsys) -> None:
+    kind = ("--task", "reach", "--workers", 1, "--size", 48, 32, "--frames", 9, "--per-shard", 2)
+    run(tmp_path / "grown", "--count", 2, *kind)
+    run(tmp_path / "grown", "--count", 3, *kind)
+    run(tmp_path / "whole", "--count", 3, *kind)
+    capsys.readouterr()
+    grown, whole = (EpisodeStore.open(tmp_path / name) for name in ("grown", "whole"))
+    assert [who.key for who in grown.identities] == [who.key for who in whole.identities]
+    assert len(grown) == 3
+    for count in (2, 5):  # Neither shrinks, nor goes on after a shard that is not full.
+        with pytest.raises(InputError, match="begun with another count"):
+            run(tmp_path / "grown", "--count", count, *kind)
+
+
 def test_unknown_names_are_answered(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="open_drawer"):
         run(tmp_path / "a", "--task", "juggle")

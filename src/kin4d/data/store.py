@@ -170,7 +170,7 @@ class StoreWriter:
     @classmethod
     @contextmanager
     def begin(
-        cls, path: str | Path, plan: dict[str, Any], kind: type[ShardStore]
+        cls, path: str | Path, plan: dict[str, Any], kind: type[ShardStore], *, grows: bool = False
     ) -> Iterator[StoreWriter]:
         """Begin a store, or go on with one that was begun by the same plan.
 
@@ -178,14 +178,19 @@ class StoreWriter:
             path: The store's folder.
             plan: JSON values that say what each shard will hold.
             kind: What opens it.
+            grows: Whether shards are the same whatever the plan's "count" is, so that a larger
+                count goes on with a store of a smaller one.
         """
         path = Path(path)
         head = path / "store.json"
+        said = {"format": kind.FORMAT, "version": kind.VERSION, "plan": plan}
         if not head.is_file():
             if path.is_dir() and any(not item.name.startswith(".") for item in path.iterdir()):
                 raise InputError(f"{path} is not empty and not a store", hint="choose a new folder")
-            write_json(head, {"format": kind.FORMAT, "version": kind.VERSION, "plan": plan})
+            write_json(head, said)
         found = _read_head(path, kind)["plan"]
+        if grows and found["count"] < plan["count"] and not found["count"] % plan["per_shard"]:
+            found["count"] = plan["count"]
         if found != plan:
             wrong = sorted(key for key in {*found, *plan} if found.get(key) != plan.get(key))
             raise InputError(
@@ -195,6 +200,7 @@ class StoreWriter:
                 hint="repeat the command it was begun with, or choose a new folder",
             )
         with _lock(path):
+            write_json(head, said)
             # What a killed writer left half done. Nobody else writes: we hold the lock.
             for leftover in (*path.glob(".*"), *(path / "shards").glob(".*")):
                 shutil.rmtree(leftover, ignore_errors=True)

@@ -107,10 +107,10 @@ class EpisodePlan:
 def generate_episodes(
     plan: EpisodePlan, path: str | Path, *, workers: int = 1, cluster: bool = False
 ) -> EpisodeStore:
-    """Make what is missing of a store; call it again after any interruption.
+    """Make what is missing of a store; call it again after any interruption, or for more of them.
 
     Args:
-        plan: What to make.
+        plan: What to make. With a larger count, a store of full shards grows.
         path: The store's folder.
         workers: Processes; with `cluster`, the size of a cluster started here if none is running.
         cluster: Spread the work over Ray; see `make_shards`.
@@ -120,6 +120,6 @@ def generate_episodes(
     said: dict[str, Any] = {
         key: [*value] if isinstance(value, tuple) else value for key, value in asdict(plan).items()
     }
-    with StoreWriter.begin(path, said, EpisodeStore) as writer:
+    with StoreWriter.begin(path, said, EpisodeStore, grows=True) as writer:
         make_shards(plan, writer, workers=workers, cluster=cluster)
     return EpisodeStore.open(path)
