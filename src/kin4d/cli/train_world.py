@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _PROCESS_SEED = 7919  # apart enough that no two processes share a stream
 _DEV = 60  # episodes that checkpoints are judged by
+_UNMEASURED = 4  # of so many lessons, one has fingers that go where they are told
 
 Network = Literal["gauge", "seer", "mover", "painter"]
 
@@ -129,7 +130,11 @@ class World:
         file = self.out / f"lessons-{name}-{len(numbers)}.npz"
         if file.exists():
             return load_lessons(file)
-        made = [lesson_from(store.episode(n)) for n in track(numbers, f"reading {name} episodes")]
+        # Movers are trained for actions that nobody carried out, too.
+        made = [
+            lesson_from(store.episode(n), measured=name != "train" or n % _UNMEASURED > 0)
+            for n in track(numbers, f"reading {name} episodes")
+        ]
         lessons = [one for one in made if one is not None]
         if not lessons:
             return []

@@ -28,17 +28,13 @@ def gripper_coordinates(
             sliding fingers, counted from closed and shared evenly.
     """
     fingers = finger_joints(body, link)
-    columns = [body.coordinates.index(joint.name) for joint in fingers if joint.mimic is None]
-    limits = body.limits[columns]
-    if not columns or not torch.isfinite(limits).all():
+    columns, closed, opened = _ends(body, fingers)
+    if not columns:
         raise InputError(
             f"actions command a gripper, but '{body.name}' has no gripper joints "
             "with limits on its last link",
             hint="use a robot with a gripper, or actions without one",
         )
-    upwards = torch.tensor([_opens_upwards(body, fingers, column) for column in columns])
-    closed = torch.where(upwards, limits[:, 0], limits[:, 1])
-    opened = torch.where(upwards, limits[:, 1], limits[:, 0])
     amount = torch.from_numpy(opening)[:, None]
     if unit == "fraction":
         return columns, closed + amount * (opened - closed)
@@ -49,6 +45,17 @@ def gripper_coordinates(
         )
     travel = torch.minimum(amount / len(fingers), (opened - closed).abs())
     return columns, closed + travel * (opened - closed).sign()
+
+
+def gripper_opening(body: TreeBody, q: np.ndarray, *, link: str | None = None) -> np.ndarray | None:
+    """[T] how open the gripper is at coordinates q [T, k], 0 closed to 1; None without a gripper.
+
+    The inverse of `gripper_coordinates`; of several fingers, the mean.
+    """
+    columns, closed, opened = _ends(body, finger_joints(body, link))
+    if not columns:
+        return None
+    return ((torch.from_numpy(q)[:, columns] - closed) / (opened - closed)).mean(1).numpy()
 
 
 def finger_joints(body: TreeBody, link: str | None) -> list[Joint]:
@@ -62,6 +69,17 @@ def finger_joints(body: TreeBody, link: str | None) -> list[Joint]:
         and i not in path
         and set(moving[-1:]) <= set(body.joints_above(joint.child))
     ]
+
+
+def _ends(body: TreeBody, fingers: list[Joint]) -> tuple[list[int], Tensor, Tensor]:
+    """The gripper's coordinates and their values closed and open; none if one has no limits."""
+    columns = [body.coordinates.index(joint.name) for joint in fingers if joint.mimic is None]
+    limits = body.limits[columns]
+    if not columns or not torch.isfinite(limits).all():
+        return [], limits[:, 0], limits[:, 1]
+    upwards = torch.tensor([_opens_upwards(body, fingers, column) for column in columns])
+    closed = torch.where(upwards, limits[:, 0], limits[:, 1])
+    return columns, closed, torch.where(upwards, limits[:, 1], limits[:, 0])
 
 
 def _opens_upwards(body: TreeBody, fingers: list[Joint], column: int) -> bool:

@@ -32,6 +32,8 @@ class Situation:
         base: [4, 4] the robot's base in the camera frame; its z axis is up.
         language: What the robot was asked to do.
         actions: [T, a] float32: what it is commanded, or None.
+        opening: [T] how open its gripper is, 0 closed to 1: as measured, so that fingers which
+            hold something stay apart. None if that is not known, or there is no gripper.
         actor: The robot's model and motion, to draw it again in other light.
     """
 
@@ -43,6 +45,7 @@ class Situation:
     base: np.ndarray = field(default_factory=lambda: np.eye(4))
     language: str = ""
     actions: np.ndarray | None = None
+    opening: np.ndarray | None = None
     actor: Actor | None = None
 
     def __post_init__(self) -> None:
@@ -91,6 +94,7 @@ def observe(
     base: np.ndarray | None = None,
     language: str = "",
     actions: np.ndarray | None = None,
+    opening: np.ndarray | None = None,
     threads: int | None = None,
 ) -> Situation:
     """The situation of a picture and a moving robot.
@@ -101,10 +105,10 @@ def observe(
         robot: Its model and motion; see `Actor.of_body`.
         camera: Of the picture.
         fps: Of the robot's motion.
-        cover: [T, C, 3] float32 m in the camera frame: points spread evenly over that surface.
         base: [4, 4] the robot's base in the world of the camera's pose.
         language: What the robot was asked to do.
         actions: [T, a] what it is commanded.
+        opening: [T] how open its gripper is, as measured; see `Situation`.
         threads: That draw; all usable cores if None.
     """
     drawn = render_actors([robot], camera, fps=fps, threads=threads)
@@ -122,6 +126,7 @@ def observe(
         base=to_camera @ (np.eye(4) if base is None else base),
         language=language,
         actions=actions,
+        opening=opening,
         actor=robot,
     )
 

@@ -18,6 +18,7 @@ from kin4d.data.episodes.parts import FIRST, Parts
 from kin4d.data.episodes.store import EpisodeStore
 from kin4d.data.tasks.arm import ARMS, load_arm
 from kin4d.errors import InputError
+from kin4d.motion.gripper import gripper_coordinates, gripper_opening
 from kin4d.render.pointmaps import Actor
 from kin4d.world.rigid.gauge import Depths, gauge_view
 from kin4d.world.rigid.lesson import Lesson, lesson_of
@@ -51,25 +52,33 @@ def situation_of(episode: Episode, *, threads: int | None = 1) -> Situation:
         base=episode.base,
         language=episode.language,
         actions=actions,
+        opening=_opening(episode),
         threads=threads,
     )
 
 
-def lesson_from(episode: Episode) -> Lesson | None:
+def lesson_from(episode: Episode, *, measured: bool = True) -> Lesson | None:
     """What a mover learns from an episode; None if nothing in it could move.
 
     Only episodes whose parts a simulator knew can teach that.
+
+    Args:
+        episode: Of a robot that does something.
+        measured: Whether the fingers are where they were, or where they were told to go, through
+            whatever they hold: all that is known of actions that were never carried out.
     """
     parts, video = _parts(episode), episode.video
     to_base = np.linalg.inv(episode.base)
     from_camera = to_base @ video.camera.pose
+    robot = robot_of(episode if measured else _as_told(episode))
     seen = np.isfinite(video.xyz[0]).all(-1) & (parts.mask[0] != ROBOT)
     return lesson_of(
-        track=_carry(to_base, track_surface(robot_of(episode))),
+        track=_carry(to_base, track_surface(robot)),
         xyz=_carry(from_camera, video.xyz[0][seen].astype(np.float64)),
         part=np.maximum(parts.mask[0][seen].astype(int) - FIRST, -1),
         motions=from_camera @ parts.motions @ np.linalg.inv(from_camera),
         seconds=1 / episode.fps,
+        opening=_opening(episode) if measured else None,
         seed=episode.seed or 0,
     )
 
@@ -173,6 +182,24 @@ def chosen(
     for now in itertools.count(step):
         dice = np.random.default_rng([seed, now])
         yield dice, [int(one) for one in dice.choice(numbers, count)]
+
+
+def _opening(episode: Episode) -> np.ndarray | None:
+    """[T] how open the gripper was, if there is one."""
+    return None if episode.joints is None else gripper_opening(_body(episode.robot), episode.joints)
+
+
+def _as_told(episode: Episode) -> Episode:
+    """The episode with its fingers where its actions want them."""
+    actions, joints = episode.actions, episode.joints
+    if actions is None or actions.gripper is None or joints is None:
+        return episode
+    columns, told = gripper_coordinates(
+        _body(episode.robot), actions.gripper, link=None, unit=actions.gripper_unit
+    )
+    joints = joints.copy()
+    joints[:, columns] = told.numpy()
+    return replace(episode, joints=joints)
 
 
 def _parts(episode: Episode) -> Parts:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from scipy.spatial import cKDTree
 from torch import Tensor
 
 from kin4d.files import atomic_path, read_arrays
@@ -18,6 +19,9 @@ AWAY = 9.0
 _STEP = 5e-5  # m: lessons are kept in whole numbers of this, 16 bits each
 _LEAST = 4  # pixels of a part below which it is not there
 _MOVED = 0.004  # m in a window that make it one in which something happens
+_BESIDE = 0.03  # m from the robot: where it may touch
+_IDLE, _LIVELY, _SPARED = 0, 1, 2  # stretches in which nothing happens, something, almost something
+_TRIES = 20  # lessons that are asked for a stretch of a kind
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,6 +35,7 @@ class Lesson:
         others: [S, 3] float32: what the first frame shows of everything but the robot.
         owner: [S] int64: the part each of them belongs to, -1 for the room.
         seconds: Between frames.
+        opening: [T] float32: how open the robot's gripper is, 0 closed to 1; NaN if not known.
         numbers: [P] what the parts were called before; parts that are hardly seen are left out.
     """
 
@@ -40,12 +45,14 @@ class Lesson:
     others: np.ndarray
     owner: np.ndarray
     seconds: float
+    opening: np.ndarray
     numbers: tuple[int, ...] = ()
 
-    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Track, parts, others and owner, as `Mover.roll` takes them."""
-        track, parts = torch.from_numpy(self.track), torch.from_numpy(self.parts)
-        return track, parts, torch.from_numpy(self.others), torch.from_numpy(self.owner)
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Track, parts, others, owner and opening, as `Mover.roll` takes them."""
+        arrays = (self.track, self.parts, self.others, self.owner, self.opening)
+        track, parts, others, owner, opening = (torch.from_numpy(one) for one in arrays)
+        return track, parts, others, owner, opening
 
     def poses_of_others(self, frames: np.ndarray) -> np.ndarray:
         """[F, S, 3, 4]: how each of the others has moved by these frames."""
@@ -61,6 +68,7 @@ def lesson_of(
     part: np.ndarray,
     motions: np.ndarray,
     seconds: float,
+    opening: np.ndarray | None = None,
     seed: int = 0,
 ) -> Lesson | None:
     """The lesson of a first frame and what came of it, or None if nothing in it could move.
@@ -71,6 +79,7 @@ def lesson_of(
         part: [K] int: the rigid part each of these belongs to, -1 for the room.
         motions: [T, P, 4, 4]: how the parts moved since the first frame.
         seconds: Between frames.
+        opening: [T] how open the robot's gripper is, 0 closed to 1, if that is known.
         seed: Of the points that are kept.
     """
     dice = np.random.default_rng(seed)
@@ -78,7 +87,8 @@ def lesson_of(
     numbers = numbers[pixels >= _LEAST]
     if not len(numbers):
         return None
-    parts = np.stack([dice.choice(xyz[part == number], PART_POINTS) for number in numbers])
+    way = cKDTree(track.reshape(-1, 3))
+    parts = np.stack([_chosen(xyz[part == number], way, dice) for number in numbers])
     renumbered = np.full(motions.shape[1] + 1, -1)  # the last is for the room
     renumbered[numbers] = np.arange(len(numbers))
     # Most of the others are near the parts, where they may be in the way.
@@ -92,8 +102,19 @@ def lesson_of(
         others=xyz[chosen].astype(np.float32),
         owner=renumbered[part[chosen]],
         seconds=seconds,
+        opening=np.full(len(track), np.nan, np.float32)
+        if opening is None
+        else opening.astype(np.float32),
         numbers=tuple(int(one) for one in numbers),
     )
+
+
+def _chosen(points: np.ndarray, way: cKDTree, dice: np.random.Generator) -> np.ndarray:
+    """[M, 3] of a part's points: half are any, half where the robot comes by, if it does."""
+    near = np.exp(-((way.query(points)[0] / _BESIDE) ** 2)) + 1e-3
+    half = PART_POINTS // 2
+    where = dice.choice(len(points), PART_POINTS - half, p=near / near.sum())
+    return np.concatenate([dice.choice(points, half), points[where]])
 
 
 def save_lessons(path: str | Path, lessons: Sequence[Lesson]) -> None:
@@ -109,6 +130,7 @@ def save_lessons(path: str | Path, lessons: Sequence[Lesson]) -> None:
             others=np.stack([_packed(one.others) for one in lessons]),
             owner=np.stack([one.owner for one in lessons]).astype(np.int8),
             seconds=np.array([one.seconds for one in lessons]),
+            opening=np.stack([one.opening for one in lessons]),
         )
 
 
@@ -124,6 +146,7 @@ def load_lessons(path: str | Path) -> list[Lesson]:
             others=_unpacked(data["others"][i]),
             owner=data["owner"][i].astype(np.int64),
             seconds=float(data["seconds"][i]),
+            opening=data["opening"][i],
         )
         for i, (count, end) in enumerate(zip(data["counts"], ends, strict=True))
     ]
@@ -147,6 +170,7 @@ class Windows:
         poses: [B, L + 2, 3, 4]: where they go; the first is of the frame before the stretch.
         others: [B, L + 1, S, 3] m: everything else.
         seconds: [B] between frames.
+        opening: [B, L + 1] of the gripper; NaN if not known.
     """
 
     robot: Tensor
@@ -154,6 +178,7 @@ class Windows:
     poses: Tensor
     others: Tensor
     seconds: Tensor
+    opening: Tensor
 
     @property
     def length(self) -> int:
@@ -164,36 +189,53 @@ class Windows:
 def windows(
     lessons: Sequence[Lesson], *, batch: int, length: int, seed: int, step: int = 0
 ) -> Iterator[Windows]:
-    """Stretches without end, half of them such that something moves, turned and mirrored at random.
+    """Stretches without end, turned and mirrored at random.
 
-    The batch of a step depends on the seed and the step alone.
+    Of five, two are such that the part moves, two such that the robot is close and the part stays
+    where it is, and one is any. The batch of a step depends on the seed and the step alone.
     """
-    lively = [np.argwhere(_lively(one, length)) for one in lessons]
-    numbers = np.flatnonzero([len(one) for one in lively])
+    kinds = [_kinds(one, length) for one in lessons]
+    lively, spared = ([np.argwhere(one == kind) for one in kinds] for kind in (_LIVELY, _SPARED))
     while True:
         dice = np.random.default_rng([seed, step])
         items = []
         for place in range(batch):
-            if place % 2 and len(numbers):
-                chosen = int(dice.choice(numbers))
-                start, part = lively[chosen][dice.integers(len(lively[chosen]))]
-            else:
-                chosen = int(dice.integers(len(lessons)))
-                start = dice.integers(len(lessons[chosen].track) - length)
-                part = dice.integers(len(lessons[chosen].parts))
-            items.append(_window(lessons[chosen], int(start), int(part), length, dice))
+            wanted = (lively, spared, lively, spared, None)[place % 5]
+            chosen, start, part = _pick(lessons, wanted, length, dice)
+            items.append(_window(lessons[chosen], start, part, length, dice))
         yield Windows(*(torch.from_numpy(np.stack(column)) for column in zip(*items, strict=True)))
         step += 1
 
 
-def _lively(lesson: Lesson, length: int) -> np.ndarray:
-    """[T - L, P] whether a part moves in the stretch that begins at a frame."""
-    middle = lesson.parts.mean(1)
-    place = np.einsum("tpij,pj->tpi", lesson.motions[..., :3], middle) + lesson.motions[..., 3]
-    turned = np.abs(lesson.motions[length:, ..., :3] - lesson.motions[:-length, ..., :3]).sum(
-        (2, 3)
-    )
-    return np.linalg.norm(place[length:] - place[:-length], axis=-1) + 0.02 * turned > _MOVED
+def _pick(
+    lessons: Sequence[Lesson],
+    wanted: Sequence[np.ndarray] | None,
+    length: int,
+    dice: np.random.Generator,
+) -> tuple[int, int, int]:
+    """Lesson, frame and part of one of the wanted stretches [., 2] of each lesson, or of any."""
+    for _ in range(_TRIES if wanted is not None else 0):
+        chosen = int(dice.integers(len(lessons)))
+        if wanted is not None and len(wanted[chosen]):
+            start, part = wanted[chosen][dice.integers(len(wanted[chosen]))]
+            return chosen, int(start), int(part)
+    chosen = int(dice.integers(len(lessons)))
+    start = int(dice.integers(len(lessons[chosen].track) - length))
+    return chosen, start, int(dice.integers(len(lessons[chosen].parts)))
+
+
+def _kinds(lesson: Lesson, length: int) -> np.ndarray:
+    """[T - L, P] of the stretch that begins at a frame: whether the part moves, or is spared."""
+    # A few of the points tell it as well as all.
+    points, robot = lesson.parts[:, ::4], lesson.track[:, ::2]
+    turned = np.einsum("tpij,pmj->tpmi", lesson.motions[..., :3], points)
+    places = turned + lesson.motions[..., None, :, 3]
+    moved = np.linalg.norm(places[length:] - places[:-length], axis=-1).mean(-1)
+    flat = torch.from_numpy(places.reshape(len(places), -1, 3))
+    apart = torch.cdist(flat, torch.from_numpy(robot)).amin(-1).numpy()
+    close = apart.reshape(places.shape[:3]).min(-1) < _BESIDE
+    met = np.stack([close[k : k + len(moved)] for k in range(length + 1)]).any(0)
+    return np.where(moved > _MOVED, _LIVELY, np.where(met, _SPARED, _IDLE))
 
 
 def _window(
@@ -215,6 +257,7 @@ def _window(
         poses,
         others.astype(np.float32) @ turn.T,
         np.array(lesson.seconds, np.float32),
+        lesson.opening[frames],
     )
 
 

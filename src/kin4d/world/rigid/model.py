@@ -105,6 +105,7 @@ class RigidWorld:
             part=part[seen],
             motions=motions,
             seconds=situation.seconds,
+            opening=situation.opening,
         )
         if lesson is None:
             return Motion(part=np.full_like(part, NOBODY), motions=motions[:, :0])

@@ -21,6 +21,8 @@ from kin4d.world.rigid.touch import POINT, UNIT, carried, features, nearest, pla
 _TURN = 0.3  # rad per frame at an output of one
 _STILL = 0.03  # share of a motion below which a part does not move at all
 _GLOBAL = 6 + 6 + 3 + 3 + 2
+_OPENING = 5
+_FIRM = 0.05  # opening below which fingers are as good as closed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +34,16 @@ class MoverConfig:
         memory: Numbers that a part remembers from frame to frame.
         robot: Nearest points of the robot that are looked at.
         others: Nearest points of everything else.
+        opening: Whether it is told how open the gripper is.
     """
 
     width: int = 96
     memory: int = 128
     robot: int = 64
     others: int = 40
+    opening: bool = True
 
-    def to_dict(self) -> dict[str, int]:
+    def to_dict(self) -> dict[str, int | bool]:
         """As JSON takes it."""
         return asdict(self)
 
@@ -76,7 +80,8 @@ class Mover(nn.Module):
             nn.Sequential(nn.Linear(POINT, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
             for _ in range(3)
         )
-        self.join = nn.Sequential(nn.Linear(6 * width + _GLOBAL, 256), nn.SiLU())
+        known = _GLOBAL + (_OPENING if config.opening else 0)
+        self.join = nn.Sequential(nn.Linear(6 * width + known, 256), nn.SiLU())
         self.remember = nn.GRUCell(256, config.memory)
         self.decide = nn.Sequential(
             nn.Linear(256 + config.memory, 256), nn.SiLU(), nn.Linear(256, 12)
@@ -100,6 +105,7 @@ class Mover(nn.Module):
         robot_next: Tensor,
         others: Tensor,
         seconds: Tensor,
+        opening: Tensor,
         chance: torch.Generator | None = None,
     ) -> tuple[PartState, Tensor]:
         """One frame on.
@@ -110,6 +116,7 @@ class Mover(nn.Module):
             robot_next: [B, N, 3] m: and in the next frame.
             others: [B, S, 3] m: what else there is.
             seconds: [B] between the frames.
+            opening: [B, 2] of the gripper, now and in the next frame; NaN if not known.
             chance: Lets what is unsure vary; the likeliest motion if None.
 
         Returns:
@@ -154,6 +161,8 @@ class Mover(nn.Module):
             ],
             -1,
         )
+        if self.config.opening:
+            known = torch.cat([known, _grip(opening)], -1)
         joined = self.join(torch.cat([*pools, known], -1))
         memory = self.remember(joined, state.memory)
         said = self.decide(torch.cat([joined, memory], -1))
@@ -185,6 +194,7 @@ class Mover(nn.Module):
                 windows.robot[:, t + 1],
                 windows.others[:, t],
                 windows.seconds,
+                windows.opening[:, t : t + 2],
             )
             path.append(state.points)
             doubts.append(unsure)
@@ -197,6 +207,7 @@ class Mover(nn.Module):
         parts: Tensor,
         others: Tensor,
         owner: Tensor,
+        opening: Tensor,
         seconds: float,
         chance: torch.Generator | None = None,
     ) -> Tensor:
@@ -207,6 +218,7 @@ class Mover(nn.Module):
             parts: [P, M, 3] m: where the parts' points are at first.
             others: [S, 3] m: all that is seen besides the robot, at first.
             owner: [S] the part each of these belongs to, -1 for the room.
+            opening: [T] of the gripper; NaN if not known.
             seconds: Between frames.
             chance: Of one of many futures; the likeliest one if None.
         """
@@ -214,7 +226,7 @@ class Mover(nn.Module):
         state, still = self.begin(parts), torch.eye(3, 4)[None]
         mine = owner[None] == torch.arange(count)[:, None]
         poses = [state.pose]
-        for now, then in pairwise(track):
+        for (now, then), grip in zip(pairwise(track), opening.unfold(0, 2, 1), strict=True):
             here = placed(torch.cat([state.pose, still])[owner], others[:, None])[:, 0]
             around = torch.where(mine[..., None], AWAY, here[None])
             state, _ = self.step(
@@ -223,7 +235,16 @@ class Mover(nn.Module):
                 then.expand(count, -1, -1),
                 around,
                 torch.full((count,), seconds),
+                grip.expand(count, 2),
                 chance,
             )
             poses.append(state.pose)
         return torch.stack(poses)
+
+
+def _grip(opening: Tensor) -> Tensor:
+    """[B, 5] what is told of the opening [B, 2] of a gripper; zeros if it is not known."""
+    known = opening.isfinite().all(-1, keepdim=True)
+    now, then = torch.where(known, opening, 0.0).split(1, -1)
+    held = then / (then.abs() + _FIRM)
+    return torch.cat([now, then, 5 * (then - now), held, known.to(now.dtype)], -1)
