@@ -41,9 +41,13 @@ class World:
     """Instead of each network's own number; may be changed when going on."""
     rate: float | None = None
     """Learning rate, instead of each network's own."""
+    count: int | None = None
+    """Training episodes: the first so many of the store, which may still grow; by default all."""
     batch: int = 16
-    """First frames or staged frames per step; windows of motion are three times as many."""
-    length: int = 8
+    """First frames or staged frames per step."""
+    windows: int = 24
+    """Windows of motion per step."""
+    length: int = 20
     """Frames of a window of motion."""
     start: Path | None = None
     """A trained mover to begin from, with a new schedule; by default chance."""
@@ -63,7 +67,7 @@ class World:
 
         torch.set_num_threads(self.threads)
         store = EpisodeStore.open(self.episodes)
-        train, dev = store.numbers("train"), store.numbers("val")
+        train, dev = store.numbers("train")[: self.count], store.numbers("val")
         if not train:
             raise InputError(f"{self.episodes} has no episodes to train on", value=len(store))
         data = {"episodes": len(train), "seed": self.seed}
@@ -116,7 +120,7 @@ class World:
             self.out / "mover",
             plan=self._plan("mover"),
             dev=self._lessons(store, dev[:_DEV], "val"),
-            batch=3 * self.batch,
+            batch=self.windows,
             length=self.length,
             start=self.start,
             data=data,
@@ -130,10 +134,11 @@ class World:
         file = self.out / f"lessons-{name}-{len(numbers)}.npz"
         if file.exists():
             return load_lessons(file)
+        episodes = (store.episode(n) for n in track(numbers, f"reading {name} episodes"))
         # Movers are trained for actions that nobody carried out, too.
         made = [
-            lesson_from(store.episode(n), measured=name != "train" or n % _UNMEASURED > 0)
-            for n in track(numbers, f"reading {name} episodes")
+            lesson_from(one, measured=name != "train" or (one.seed or 0) % _UNMEASURED > 0)
+            for one in episodes
         ]
         lessons = [one for one in made if one is not None]
         if not lessons:

@@ -19,10 +19,11 @@ from numba.core import types
 from numba.extending import overload
 
 from kin4d.motion.maps.low_rank_kernels import LowRankData, low_rank_embed
-from kin4d.motion.maps.modal_map import ModalData, modal_embed
+from kin4d.motion.maps.modal_kernels import ModalData, modal_embed
 from kin4d.motion.maps.tree_map import TreeData, tree_embed
 
 OK, NO_SOLUTION, TOO_CURVED = 0, 1, 2
+_MOST_STEPS = 40  # of Newton's method
 _YOSHIDA = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
 # Ratio of a chord's height to its length above which a step is too long to follow the motion.
 _CURVED = 0.15
@@ -81,10 +82,9 @@ def barrier_energy(q, limits):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def solve_spd(matrix, right, out):
-    """Write the solution [k] of a symmetric positive definite system; False if it is not one."""
-    k = len(right)
-    factor = np.empty((k, k))
+def _factor(matrix, factor):
+    """Write the Cholesky factor [k, k] of a symmetric matrix; False if it is not positive."""
+    k = len(matrix)
     for i in range(k):
         for j in range(i + 1):
             total = matrix[i, j]
@@ -96,6 +96,13 @@ def solve_spd(matrix, right, out):
                 factor[i, i] = np.sqrt(total)
             else:
                 factor[i, j] = total / factor[j, j]
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _solve_factored(factor, right, out):
+    """Write the solution [k] for the matrix that `_factor` took apart."""
+    k = len(right)
     for i in range(k):
         total = right[i]
         for m in range(i):
@@ -106,19 +113,33 @@ def solve_spd(matrix, right, out):
         for m in range(i + 1, k):
             total -= factor[m, i] * out[m]
         out[i] = total / factor[i, i]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def solve_spd(matrix, right, out):
+    """Write the solution [k] of a symmetric positive definite system; False if it is not one."""
+    factor = np.empty(matrix.shape)
+    if not _factor(matrix, factor):
+        return False
+    _solve_factored(factor, right, out)
     return True
 
 
 @numba.njit(cache=True, error_model="numpy")
-def invert_spd(matrix, out):
-    """Write the inverse [k, k] of a symmetric positive definite matrix; False if it is not one."""
+def write_inverse(jacobian, stiffness, share, out):
+    """Write the inverse [k, k] of J^T J + share * stiffness; False if there is none."""
+    matrix = metric(jacobian)
     k = len(matrix)
-    unit, column = np.zeros(k), np.empty(k)
+    for i in range(k):
+        for j in range(k):
+            matrix[i, j] += share * stiffness[i, j]
+    factor, unit, column = np.empty((k, k)), np.zeros(k), np.empty(k)
+    if not _factor(matrix, factor):
+        return False
     for i in range(k):
         unit[:] = 0.0
         unit[i] = 1.0
-        if not solve_spd(matrix, unit, column):
-            return False
+        _solve_factored(factor, unit, column)
         out[:, i] = column
     return True
 
@@ -158,11 +179,12 @@ def damped(jacobian, p, damping):
     """
     k = len(p)
     gram = metric(jacobian)
-    rate, column, ratio = np.empty(k), np.empty(k), np.empty((k, k))
-    if not solve_spd(gram, p, rate):
+    factor, rate, column, ratio = np.empty((k, k)), np.empty(k), np.empty(k), np.empty((k, k))
+    if not _factor(gram, factor):
         return p
+    _solve_factored(factor, p, rate)
     for i in range(k):
-        solve_spd(gram, damping[:, i].copy(), column)
+        _solve_factored(factor, damping[:, i], column)
         ratio[:, i] = column
     return gram @ np.linalg.solve(np.eye(k) + ratio + 0.5 * (ratio @ ratio), rate)
 
@@ -173,6 +195,49 @@ def _pull_back(jacobian, covector, out):
     for r in range(len(covector)):
         for i in range(len(out)):
             out[i] += jacobian[r, i] * covector[r]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _slope_at_middle(q0, q1, pull, stiffness, limits, h, slope, normal):
+    """Write dW [k] between q0 and q1; whether soft limits act, which is added to `normal`."""
+    limited = False
+    for i in range(len(q0)):
+        total = -pull[i]
+        for j in range(len(q0)):
+            total += stiffness[i, j] * 0.5 * (q0[j] + q1[j])
+        first, second = barrier_slope(
+            0.5 * (q0[i] + q1[i]), limits[i, 0], limits[i, 1], limits[i, 2], limits[i, 3]
+        )
+        slope[i] = total + first
+        if second != 0.0:
+            normal[i, i] += 0.25 * h * h * second
+            limited = True
+    return limited
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _broyden(steps, images, known, step):
+    """Correct a step [k] in place by what the `known` ones before it have taught; how many remain.
+
+    Broyden's rank-one updates in the form that keeps steps only (Kelley, "Iterative Methods for
+    Linear and Nonlinear Equations", 1995, section 7.3), in the metric: `images` are metric @ steps.
+    """
+    k = len(step)
+    for t in range(known):
+        along, length = 0.0, 0.0
+        for i in range(k):
+            along += images[t, i] * step[i]
+            length += images[t, i] * steps[t, i]
+        if t + 1 == known:
+            rest = 1.0 - along / length
+            if not rest > 0.3:
+                return 0
+            for i in range(k):
+                step[i] /= rest
+        else:
+            for i in range(k):
+                step[i] += steps[t + 1, i] * along / length
+    return known
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -214,18 +279,15 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, uneven, q1, p1, 
         size += y0[r] * y0[r]
     previous = np.inf
     converged = False
-    for _ in range(40):
+    steps, images, known = np.empty((_MOST_STEPS, k)), np.empty((_MOST_STEPS, k)), 0
+    for _ in range(_MOST_STEPS):
         embed_into(data, q1, y1, jacobian1, False)
         for i in range(k):
-            total = -pull[i]
             for j in range(k):
-                total += stiffness[i, j] * 0.5 * (q0[j] + q1[j])
                 normal[i, j] = gram[i, j] + 0.25 * h * h * stiffness[i, j]
-            first, second = barrier_slope(
-                0.5 * (q0[i] + q1[i]), limits[i, 0], limits[i, 1], limits[i, 2], limits[i, 3]
-            )
-            slope[i] = total + first
-            normal[i, i] += 0.25 * h * h * second
+        if _slope_at_middle(q0, q1, pull, stiffness, limits, h, slope, normal):
+            known = 0
+        for i in range(k):
             residual[i] = h * half[i] - 0.5 * h * h * slope[i]
         way = 0.0
         for r in range(n):
@@ -235,17 +297,24 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, uneven, q1, p1, 
                 residual[i] -= jacobian0[r, i] * chord
         if not solve_spd(normal, residual, step):
             return NO_SOLUTION
+        known = _broyden(steps, images, known, step)
         moved = 0.0
         for i in range(k):
             q1[i] += step[i]
+            image = 0.0
             for j in range(k):
-                moved += step[i] * gram[i, j] * step[j]
+                image += gram[i, j] * step[j]
+            steps[known, i], images[known, i] = step[i], image
+            moved += step[i] * image
+        known += 1
         if not np.isfinite(moved):
             return NO_SOLUTION
         # Lengths squared: 1e-12 of the way, or what rounding leaves of y; maps that are sums of
-        # many features round more, which shows in steps that are tiny and do not shrink.
+        # many features round more, which shows in steps that are tiny and do not shrink. What is
+        # left after this step is to it at most as it is to the one before.
         stalled = moved > 0.3 * previous and moved < 1e-22 * size
-        if stalled or moved <= 1e-24 * way + 1e-31 * size:
+        left = moved * min(1.0, moved / previous) if previous < np.inf else moved
+        if stalled or left <= 1e-24 * way + 1e-31 * size:
             converged = True
             break
         if moved > 4 * previous:
@@ -254,6 +323,7 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, uneven, q1, p1, 
     if not converged:
         return NO_SOLUTION
     embed_into(data, q1, y1, jacobian1, True)
+    _slope_at_middle(q0, q1, pull, stiffness, limits, h, slope, normal)
     way, height, gain = 0.0, 0.0, 0.0
     p1[:] = 0.0
     for r in range(n):

@@ -98,7 +98,8 @@ class Mover:
         scale = 1.0 if actor.mass is None else actor.mass / own
         self.map = compile_map(body, join(places), mass_scale=scale)
         self.limits, self.rest = body.limits.numpy(), body.q0.numpy()
-        self.size = mesh.diameter
+        self.size, k = mesh.diameter, self.map.width
+        self._none = (np.zeros(k), np.zeros((k, k)), _NO_LIMITS.repeat(k, 0))
         self._weight: tuple[np.ndarray | None, np.ndarray, float]
         self._weight = (None, np.zeros(self.map.size), 0.0)
         q, qd = np.array(actor.q), np.asarray(actor.qd)
@@ -166,41 +167,45 @@ class Mover:
             sites=self._sites,
             panels=self._panels,
         )
+        nothing, no_stiffness, no_limits = self._none
         out = Loads(
-            force=np.zeros(k),
+            force=nothing,
             weight=self._weight[1],
-            pull=np.zeros(k),
-            stiffness=np.zeros((k, k)),
-            soft_limits=_NO_LIMITS.repeat(k, 0),
+            pull=nothing,
+            stiffness=no_stiffness,
+            soft_limits=no_limits,
         )
         covector = weight = None
         for force in self.forces:
             load = force.load(state)
             out.energy += load.energy
             if load.coordinates is not None:
-                out.force += load.coordinates
+                out.force = out.force + load.coordinates
             if load.points is not None:
                 covector = load.points if covector is None else covector + load.points
             if load.weight is not None:
                 weight = load.weight if weight is None else weight + load.weight
             for at, pushed in load.sites:
-                out.force += pushed @ state.site(at)[2]
+                out.force = out.force + pushed @ state.site(at)[2]
             if load.panels is not None:
-                out.force += np.einsum("ni,nik->k", load.panels, state.panel_jacobians)
+                out.force = out.force + load.panels.ravel() @ state.panel_jacobians.reshape(-1, k)
             if load.stiffness is not None:
                 diagonal = load.stiffness.ndim == 1
-                out.stiffness += np.diag(load.stiffness) if diagonal else load.stiffness
+                added = np.diag(load.stiffness) if diagonal else load.stiffness
+                known = out.stiffness is not no_stiffness
+                out.stiffness = out.stiffness + added if known else added
             if load.pull is not None:
-                out.pull += load.pull
+                out.pull = out.pull + load.pull
             if load.damping is not None:
                 out.damping = load.damping if out.damping is None else out.damping + load.damping
             if load.soft_limits is not None:
                 out.soft_limits = load.soft_limits
             if load.stops is not None:
                 out.stops = load.stops
-            out.goals += [(self._sites[at], target) for at, target in load.goals]
+            if load.goals:
+                out.goals += [(self._sites[at], target) for at, target in load.goals]
         if covector is not None:
-            out.force += phase.jacobian.T @ self.map.lift(covector)
+            out.force = out.force + phase.jacobian.T @ self.map.lift(covector)
         if weight is not None:
             known, lifted, offset = self._weight
             if weight is not known:

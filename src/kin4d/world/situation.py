@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -128,6 +128,30 @@ def observe(
         actions=actions,
         opening=opening,
         actor=robot,
+    )
+
+
+def retold(situation: Situation, carry: np.ndarray, *, threads: int | None = 1) -> Situation:
+    """The situation with its robot told to be elsewhere; the picture stays as it is.
+
+    Args:
+        situation: With the robot's model.
+        carry: [3, 3] linear map of the camera frame: a turn, or one that slides pixels.
+        threads: That draw.
+    """
+    actor, camera = situation.actor, situation.camera
+    if actor is None or actor.transforms is None:
+        raise InputError("a situation without its robot's model cannot be told anew")
+    motion = np.eye(4)
+    motion[:3, :3] = carry
+    motion = camera.pose @ motion @ camera.world_to_camera
+    actor = replace(actor, transforms=motion @ actor.transforms)
+    return replace(
+        situation,
+        robot=render_actors([actor], camera, fps=situation.robot.fps, threads=threads),
+        track=(situation.track @ carry.T).astype(np.float32),
+        cover=(situation.cover @ carry.T).astype(np.float32),
+        actor=actor,
     )
 
 

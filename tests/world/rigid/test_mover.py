@@ -6,14 +6,15 @@ import torch
 
 from kin4d.geometry.transforms import rotvec_to_matrix
 from kin4d.training import Plan
-from kin4d.world.rigid.lesson import lesson_of, load_lessons, save_lessons, windows
+from kin4d.world.rigid.lesson import lesson_of, load_lessons, save_lessons
 from kin4d.world.rigid.mover import Mover, MoverConfig
 from kin4d.world.rigid.mover_loss import judge_mover, mover_loss
 from kin4d.world.rigid.touch import carried
 from kin4d.world.rigid.train import train_mover
+from kin4d.world.rigid.windows import windows
 
 
-def _lesson(seed: int, frames: int = 20):
+def _lesson(seed: int, frames: int = 20, *, carried: bool = True, scene: str = ""):
     """A box on a table, and a hand that carries it along in the second half."""
     dice = np.random.default_rng(seed)
     box = dice.uniform(-0.02, 0.02, (60, 3)) + np.array([0.3, 0.0, 0.03])
@@ -27,7 +28,7 @@ def _lesson(seed: int, frames: int = 20):
         + (np.clip(np.linspace(1, -1, frames), 0, 1) * 0.2)[:, None, None] * np.array([0, 0, 1.0])
     )
     motions = np.tile(np.eye(4), (frames, 2, 1, 1))
-    motions[:, 1, :3, 3] = progress[:, 0] * way
+    motions[:, 1, :3, 3] = carried * progress[:, 0] * way
     return lesson_of(
         track=hand,
         xyz=np.concatenate([box, table]),
@@ -35,6 +36,7 @@ def _lesson(seed: int, frames: int = 20):
         motions=motions,
         seconds=0.1,
         opening=np.linspace(1, 0, frames),
+        scene=scene,
         seed=seed,
     )
 
@@ -112,6 +114,15 @@ def test_windows_depend_on_seed_and_step_alone():
     again = next(windows(lessons, batch=4, length=5, seed=1, step=1))
     assert torch.equal(second.robot, again.robot)
     assert second.poses.shape == (4, 7, 3, 4)
+
+
+def test_hits_and_the_misses_they_nearly_were_are_seen_side_by_side():
+    hit, miss = (_lesson(7, carried=carried, scene="lift/7") for carried in (True, False))
+    batch = next(windows([hit, miss, _lesson(8)], batch=6, length=8, seed=0))
+    together, apart = batch.poses[4], batch.poses[5]
+    torch.testing.assert_close(together[1, :, 3], apart[1, :, 3], atol=6e-3, rtol=0)
+    moved = (batch.poses[4:, -1, :, 3] - batch.poses[4:, 1, :, 3]).norm(dim=-1)
+    assert sorted(moved > 0.01) == [False, True]
 
 
 @pytest.mark.slow

@@ -79,6 +79,7 @@ def lesson_from(episode: Episode, *, measured: bool = True) -> Lesson | None:
         motions=from_camera @ parts.motions @ np.linalg.inv(from_camera),
         seconds=1 / episode.fps,
         opening=_opening(episode) if measured else None,
+        scene="" if episode.seed is None else f"{episode.task}/{episode.robot}/{episode.seed}",
         seed=episode.seed or 0,
     )
 

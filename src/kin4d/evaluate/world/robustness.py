@@ -1,6 +1,6 @@
 """Robustness: the robot that an imaginer is told, spoiled in the ways of Kinema4D's table.
 
-Pointmap and tracked points are spoiled alike; the first frame stays as it is.
+All that is told of the robot is spoiled alike; the first frame stays as it is.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kin4d.world.situation import Situation
+from kin4d.world.situation import Situation, retold
 
 DROPPED = 0.05
 """Share of the robot's pixels and of its tracked points."""
@@ -41,8 +41,11 @@ def jitter(situation: Situation, dice: np.random.Generator) -> Situation:
     """Points are off by Gaussian noise."""
     robot = situation.robot
     xyz = robot.xyz + dice.normal(0, NOISE, robot.xyz.shape).astype(np.float32)
-    track = situation.track + dice.normal(0, NOISE, situation.track.shape).astype(np.float32)
-    return replace(situation, robot=replace(robot, xyz=xyz), track=track)
+    track, cover = (
+        points + dice.normal(0, NOISE, points.shape).astype(np.float32)
+        for points in (situation.track, situation.cover)
+    )
+    return replace(situation, robot=replace(robot, xyz=xyz), track=track, cover=cover)
 
 
 def shift(situation: Situation, dice: np.random.Generator) -> Situation:
@@ -74,22 +77,8 @@ def _warped(situation: Situation, matrix: np.ndarray) -> Situation:
 
     A point keeps its depth and goes to the ray of its new pixel.
     """
-    camera, robot = situation.camera, situation.robot
-    height, width = camera.height, camera.width
-    columns, rows = np.meshgrid(np.arange(width), np.arange(height))
-    target = np.stack([columns, rows, np.ones_like(rows)], -1)
-    source = np.rint(target @ np.linalg.inv(matrix).T)[..., :2].astype(int)
-    x, y = np.clip(source, 0, (width - 1, height - 1)).transpose(2, 0, 1)
-    inside = (x == source[..., 0]) & (y == source[..., 1])
-    carry = np.linalg.inv(camera.K) @ matrix @ camera.K
-    moved = replace(
-        robot,
-        rgb=robot.rgb[:, y, x],
-        xyz=(robot.xyz[:, y, x] @ carry.T).astype(np.float32),
-        mask=robot.mask[:, y, x],
-    )
-    track = (situation.track @ carry.T).astype(np.float32)
-    return _with_robot(replace(situation, robot=moved), inside, track=track)
+    intrinsics = situation.camera.K
+    return retold(situation, np.linalg.inv(intrinsics) @ matrix @ intrinsics)
 
 
 def _with_robot(situation: Situation, seen: np.ndarray, *, track: np.ndarray) -> Situation:

@@ -17,8 +17,8 @@ from kin4d.errors import InputError
 from kin4d.motion.contact.pairs import Pair, Touches
 from kin4d.motion.contact.rows import Rows, write_jacobian, write_touches
 from kin4d.motion.contact.shape import Shape
-from kin4d.motion.contact.solve import LEAD, STOP, TOUCH
-from kin4d.motion.flow import invert_spd, metric
+from kin4d.motion.contact.solve import LEAD, STOP, TOUCH, room
+from kin4d.motion.flow import write_inverse
 from kin4d.motion.materials import material
 from kin4d.motion.mover import Diverged, Mover, Phase
 from kin4d.motion.scene import Scene
@@ -112,9 +112,13 @@ class Contacts:
         rows, held, total = self._rows, {}, np.zeros(self._width)
         inverses, moved = None, ended
         for _ in range(_ROUNDS):
+            found = self._find(moved)
+            if inverses is None and self._is_free(found, moved):
+                for pair, _ in found:
+                    pair.memory[0] = 0.0
+                return moved
             change = np.zeros(self._width) if inverses is None else inverses @ total
             rows.clear()
-            found = self._find(moved)
             if found:
                 self._touch_rows(found, begun, moved, change, h)
             stops = self._stop_rows(begun, moved, change, h, held)
@@ -141,13 +145,23 @@ class Contacts:
         self._check_leads(moved)
         return self._part(found, stops, impulse[:, 0] > 0, moved)
 
+    def _is_free(self, found: list[tuple[Pair, Touches]], phases: list[Phase]) -> bool:
+        """Whether nothing is inside anything, at a stop or led: then nothing has to act."""
+        return (
+            not any(mover.loads.goals for mover in self.movers)
+            and all(
+                mover.loads.stops is None or room(phase.q, mover.loads.stops) >= self._near
+                for mover, phase in zip(self.movers, phases, strict=True)
+            )
+            and all(touches.gap.min() >= 0 for _, touches in found)
+        )
+
     def _missed(self, phases: list[Phase]) -> float:
         """How far coordinates are beyond stops and led places from goals, at worst; relative."""
         worst = 0.0
         for mover, phase in zip(self.movers, phases, strict=True):
             if mover.loads.stops is not None:
-                lower, upper, _ = mover.loads.stops.T
-                worst = max(worst, float(np.maximum(lower - phase.q, phase.q - upper).max()))
+                worst = max(worst, -room(phase.q, mover.loads.stops))
             for index, goal in mover.loads.goals:
                 gap = float(np.linalg.norm(goal - mover.places(phase)[index]))
                 worst = max(worst, gap / mover.size)
@@ -156,23 +170,20 @@ class Contacts:
     def _find(self, phases: list[Phase]) -> list[tuple[Pair, Touches]]:
         out = []
         for pair in self.pairs:
-            others = self._places(pair.second, phases)
-            touches = pair.find(
-                self._places(pair.first, phases), others, self._q(pair.second, phases)
-            )
+            first, second = pair.first, pair.second
+            others, q = _NOWHERE, _NOTHING
+            if second is not None:
+                others = self._places(second, phases)
+                q = q if second.mover < 0 else phases[second.mover].q
+            touches = pair.find(self._places(first, phases), others, q)
             if touches is not None:
                 out.append((pair, touches))
         return out
 
-    def _places(self, shape: Shape | None, phases: list[Phase]) -> np.ndarray:
-        if shape is None:
-            return _NOWHERE
+    def _places(self, shape: Shape, phases: list[Phase]) -> np.ndarray:
         if shape.mover < 0:
             return self._still[id(shape)]
         return self.movers[shape.mover].places(phases[shape.mover])
-
-    def _q(self, shape: Shape | None, phases: list[Phase]) -> np.ndarray:
-        return _NOTHING if shape is None or shape.mover < 0 else phases[shape.mover].q
 
     def _rates(self, phases: list[Phase]) -> np.ndarray:
         """[K] of all movers."""
@@ -184,14 +195,13 @@ class Contacts:
         """[K, K] inverse mass matrices of all movers, with what stiffness adds in a step h."""
         out = np.zeros((self._width, self._width))
         for mover, phase, columns in zip(self.movers, phases, self._columns, strict=True):
-            gram = metric(phase.jacobian)
-            if h:
-                gram = gram + 0.25 * h * h * mover.loads.stiffness
-            invert_spd(gram, out[columns, columns])
+            write_inverse(
+                phase.jacobian, mover.loads.stiffness, 0.25 * h * h, out[columns, columns]
+            )
         return out
 
     def _jacobian(self, out, pair: Pair, touches: Touches, places, phases: list[Phase]):
-        """Write [N, 3, K] of touches, given where the first side's points are; their frames."""
+        """Write [N, 3, K] of touches at `phases`, found where bodies are in `places`; frames."""
         first, second = pair.first, pair.second
         one = other = _NO_JACOBIAN
         at_one = at_other = 0
@@ -202,7 +212,8 @@ class Contacts:
             q, at_other = phases[second.mover].q, self._columns[second.mover].start
             if second.is_linked:
                 carried = second.map.carried_jacobians  # pyright: ignore[reportAttributeAccessIssue]
-                other = carried(q, touches.carrier, places[touches.index])
+                points = self._places(first, places)[touches.index]
+                other = carried(q, touches.carrier, points)
             else:
                 other = second.map.place_jacobians(q, touches.carrier)
         return write_jacobian(out, touches.normal, one, at_one, other, at_other)
@@ -216,13 +227,12 @@ class Contacts:
             jacobian, velocity, target, friction, bounce, guess = self._rows.add(count, TOUCH)
             guess[:] = pair.memory[0, touches.index]
             friction[:] = pair.friction
-            places = self._places(first, ended)
-            frames = self._jacobian(jacobian, pair, touches, places, begun)
+            frames = self._jacobian(jacobian, pair, touches, ended, begun)
             own, way = (0, 0), np.zeros((count, 3))
             if first.mover >= 0:
                 columns = self._columns[first.mover]
                 own = (columns.start, columns.stop)
-                way = places[touches.index] - self._places(first, begun)[touches.index]
+                way = (self._places(first, ended) - self._places(first, begun))[touches.index]
             write_touches(
                 jacobian, velocity, target, bounce, frames, touches.gap, way, own,
                 moved, change, rates, h,
@@ -304,8 +314,7 @@ class Contacts:
             guess[:] = pair.memory[1, touching.index]
             again.append((pair, touching))
             friction[:] = pair.friction
-            places = self._places(pair.first, moved)
-            self._jacobian(jacobian, pair, touching, places, moved)
+            self._jacobian(jacobian, pair, touching, moved, moved)
             velocity[:], target[:] = jacobian @ qd, 0.0
             target[:, 0] = bounces[here]
         for known in stops:

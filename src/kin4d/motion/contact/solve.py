@@ -90,6 +90,15 @@ def solve_impulses(kind, rows, responses, velocity, target, friction, impulse, s
 
 
 @numba.njit(cache=True, error_model="numpy")
+def room(q, stops):
+    """How far coordinates q [k] are from stops [k, 3], at least; negative beyond one."""
+    least = np.inf
+    for i in range(len(q)):
+        least = min(least, q[i] - stops[i, 0], stops[i, 1] - q[i])
+    return least
+
+
+@numba.njit(cache=True, error_model="numpy")
 def frames_of(normals):
     """[N, 3, 3] right-handed frames whose first rows are the normals."""
     out = np.empty((len(normals), 3, 3))

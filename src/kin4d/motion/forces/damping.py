@@ -24,11 +24,12 @@ class Damping:
             raise InputError("damping rate", value=rate, allowed="1/s, >= 0")
         if not np.isfinite(self.viscosity).all() or self.viscosity.ndim > 2:
             raise InputError("viscosity must be finite, a number, [k] or [k, k]", value=viscosity)
+        self._is_viscous = bool(self.viscosity.any())
 
     def load(self, state: State) -> Load:
         """The damping matrix."""
         rate = state.material.damping if self.rate is None else self.rate
         matrix = rate * state.metric
-        if self.viscosity.any():
+        if self._is_viscous:
             matrix = matrix + square(self.viscosity, len(matrix), "viscosity")
         return Load(damping=matrix)

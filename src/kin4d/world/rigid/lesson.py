@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,12 +16,10 @@ from kin4d.files import atomic_path, read_arrays
 PART_POINTS, OTHER_POINTS = 48, 256
 AWAY = 9.0
 """Metres: where points are put that should not be seen."""
+BESIDE = 0.03
+"""Metres from the robot: where it may touch."""
 _STEP = 5e-5  # m: lessons are kept in whole numbers of this, 16 bits each
 _LEAST = 4  # pixels of a part below which it is not there
-_MOVED = 0.004  # m in a window that make it one in which something happens
-_BESIDE = 0.03  # m from the robot: where it may touch
-_IDLE, _LIVELY, _SPARED = 0, 1, 2  # stretches in which nothing happens, something, almost something
-_TRIES = 20  # lessons that are asked for a stretch of a kind
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,6 +34,7 @@ class Lesson:
         owner: [S] int64: the part each of them belongs to, -1 for the room.
         seconds: Between frames.
         opening: [T] float32: how open the robot's gripper is, 0 closed to 1; NaN if not known.
+        scene: Episodes that begin alike have the same; "" is like no other.
         numbers: [P] what the parts were called before; parts that are hardly seen are left out.
     """
 
@@ -46,6 +45,7 @@ class Lesson:
     owner: np.ndarray
     seconds: float
     opening: np.ndarray
+    scene: str = ""
     numbers: tuple[int, ...] = ()
 
     def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -53,6 +53,11 @@ class Lesson:
         arrays = (self.track, self.parts, self.others, self.owner, self.opening)
         track, parts, others, owner, opening = (torch.from_numpy(one) for one in arrays)
         return track, parts, others, owner, opening
+
+    def places(self, points: np.ndarray) -> np.ndarray:
+        """[T, P, M, 3] m: where points [P, M, 3] of the parts go."""
+        turned = np.einsum("tpij,pmj->tpmi", self.motions[..., :3], points)
+        return turned + self.motions[..., None, :, 3]
 
     def poses_of_others(self, frames: np.ndarray) -> np.ndarray:
         """[F, S, 3, 4]: how each of the others has moved by these frames."""
@@ -69,6 +74,7 @@ def lesson_of(
     motions: np.ndarray,
     seconds: float,
     opening: np.ndarray | None = None,
+    scene: str = "",
     seed: int = 0,
 ) -> Lesson | None:
     """The lesson of a first frame and what came of it, or None if nothing in it could move.
@@ -80,6 +86,7 @@ def lesson_of(
         motions: [T, P, 4, 4]: how the parts moved since the first frame.
         seconds: Between frames.
         opening: [T] how open the robot's gripper is, 0 closed to 1, if that is known.
+        scene: Of the episode; see `Lesson`.
         seed: Of the points that are kept.
     """
     dice = np.random.default_rng(seed)
@@ -105,13 +112,14 @@ def lesson_of(
         opening=np.full(len(track), np.nan, np.float32)
         if opening is None
         else opening.astype(np.float32),
+        scene=scene,
         numbers=tuple(int(one) for one in numbers),
     )
 
 
 def _chosen(points: np.ndarray, way: cKDTree, dice: np.random.Generator) -> np.ndarray:
     """[M, 3] of a part's points: half are any, half where the robot comes by, if it does."""
-    near = np.exp(-((way.query(points)[0] / _BESIDE) ** 2)) + 1e-3
+    near = np.exp(-((way.query(points)[0] / BESIDE) ** 2)) + 1e-3
     half = PART_POINTS // 2
     where = dice.choice(len(points), PART_POINTS - half, p=near / near.sum())
     return np.concatenate([dice.choice(points, half), points[where]])
@@ -131,6 +139,7 @@ def save_lessons(path: str | Path, lessons: Sequence[Lesson]) -> None:
             owner=np.stack([one.owner for one in lessons]).astype(np.int8),
             seconds=np.array([one.seconds for one in lessons]),
             opening=np.stack([one.opening for one in lessons]),
+            scene=np.array([one.scene for one in lessons]),
         )
 
 
@@ -147,6 +156,7 @@ def load_lessons(path: str | Path) -> list[Lesson]:
             owner=data["owner"][i].astype(np.int64),
             seconds=float(data["seconds"][i]),
             opening=data["opening"][i],
+            scene=str(data["scene"][i]),
         )
         for i, (count, end) in enumerate(zip(data["counts"], ends, strict=True))
     ]
@@ -158,112 +168,3 @@ def _packed(metres: np.ndarray) -> np.ndarray:
 
 def _unpacked(levels: np.ndarray) -> np.ndarray:
     return levels.astype(np.float32) * np.float32(_STEP)
-
-
-@dataclass(frozen=True, eq=False)
-class Windows:
-    """B short stretches of L steps, each of one part.
-
-    Attributes:
-        robot: [B, L + 1, N, 3] m.
-        part: [B, M, 3] m: the part's points in the first frame of its episode.
-        poses: [B, L + 2, 3, 4]: where they go; the first is of the frame before the stretch.
-        others: [B, L + 1, S, 3] m: everything else.
-        seconds: [B] between frames.
-        opening: [B, L + 1] of the gripper; NaN if not known.
-    """
-
-    robot: Tensor
-    part: Tensor
-    poses: Tensor
-    others: Tensor
-    seconds: Tensor
-    opening: Tensor
-
-    @property
-    def length(self) -> int:
-        """L."""
-        return self.robot.shape[1] - 1
-
-
-def windows(
-    lessons: Sequence[Lesson], *, batch: int, length: int, seed: int, step: int = 0
-) -> Iterator[Windows]:
-    """Stretches without end, turned and mirrored at random.
-
-    Of five, two are such that the part moves, two such that the robot is close and the part stays
-    where it is, and one is any. The batch of a step depends on the seed and the step alone.
-    """
-    kinds = [_kinds(one, length) for one in lessons]
-    lively, spared = ([np.argwhere(one == kind) for one in kinds] for kind in (_LIVELY, _SPARED))
-    while True:
-        dice = np.random.default_rng([seed, step])
-        items = []
-        for place in range(batch):
-            wanted = (lively, spared, lively, spared, None)[place % 5]
-            chosen, start, part = _pick(lessons, wanted, length, dice)
-            items.append(_window(lessons[chosen], start, part, length, dice))
-        yield Windows(*(torch.from_numpy(np.stack(column)) for column in zip(*items, strict=True)))
-        step += 1
-
-
-def _pick(
-    lessons: Sequence[Lesson],
-    wanted: Sequence[np.ndarray] | None,
-    length: int,
-    dice: np.random.Generator,
-) -> tuple[int, int, int]:
-    """Lesson, frame and part of one of the wanted stretches [., 2] of each lesson, or of any."""
-    for _ in range(_TRIES if wanted is not None else 0):
-        chosen = int(dice.integers(len(lessons)))
-        if wanted is not None and len(wanted[chosen]):
-            start, part = wanted[chosen][dice.integers(len(wanted[chosen]))]
-            return chosen, int(start), int(part)
-    chosen = int(dice.integers(len(lessons)))
-    start = int(dice.integers(len(lessons[chosen].track) - length))
-    return chosen, start, int(dice.integers(len(lessons[chosen].parts)))
-
-
-def _kinds(lesson: Lesson, length: int) -> np.ndarray:
-    """[T - L, P] of the stretch that begins at a frame: whether the part moves, or is spared."""
-    # A few of the points tell it as well as all.
-    points, robot = lesson.parts[:, ::4], lesson.track[:, ::2]
-    turned = np.einsum("tpij,pmj->tpmi", lesson.motions[..., :3], points)
-    places = turned + lesson.motions[..., None, :, 3]
-    moved = np.linalg.norm(places[length:] - places[:-length], axis=-1).mean(-1)
-    flat = torch.from_numpy(places.reshape(len(places), -1, 3))
-    apart = torch.cdist(flat, torch.from_numpy(robot)).amin(-1).numpy()
-    close = apart.reshape(places.shape[:3]).min(-1) < _BESIDE
-    met = np.stack([close[k : k + len(moved)] for k in range(length + 1)]).any(0)
-    return np.where(moved > _MOVED, _LIVELY, np.where(met, _SPARED, _IDLE))
-
-
-def _window(
-    lesson: Lesson, start: int, part: int, length: int, dice: np.random.Generator
-) -> tuple[np.ndarray, ...]:
-    frames = np.arange(start, start + length + 1)
-    before = np.concatenate([[max(start - 1, 0)], frames])
-    carried = lesson.poses_of_others(frames)
-    others = (carried[..., :3] @ lesson.others[:, :, None])[..., 0] + carried[..., 3]
-    # The part itself is not among the others; its points are put out of the way.
-    others[:, lesson.owner == part] = AWAY
-    turn = _turned(dice)
-    poses = lesson.motions[before, part].copy()
-    poses[..., :3] = turn @ poses[..., :3] @ turn.T
-    poses[..., 3] = poses[..., 3] @ turn.T
-    return (
-        lesson.track[frames] @ turn.T,
-        lesson.parts[part] @ turn.T,
-        poses,
-        others.astype(np.float32) @ turn.T,
-        np.array(lesson.seconds, np.float32),
-        lesson.opening[frames],
-    )
-
-
-def _turned(dice: np.random.Generator) -> np.ndarray:
-    """[3, 3] a random turn about z, with or without a mirror."""
-    angle = dice.uniform(0, 2 * np.pi)
-    c, s = np.cos(angle), np.sin(angle)
-    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]], np.float32)
-    return turn * np.array([1, dice.choice([-1, 1]), 1], np.float32)

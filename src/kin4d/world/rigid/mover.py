@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from kin4d.geometry.transforms import rotvec_to_matrix
-from kin4d.world.rigid.lesson import AWAY, Windows
+from kin4d.world.rigid.lesson import AWAY
 from kin4d.world.rigid.touch import POINT, UNIT, carried, features, nearest, placed, towards
+from kin4d.world.rigid.windows import Windows
 
 _TURN = 0.3  # rad per frame at an output of one
 _STILL = 0.03  # share of a motion below which a part does not move at all

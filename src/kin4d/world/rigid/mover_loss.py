@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from kin4d.world.rigid.lesson import Lesson, Windows
+from kin4d.world.rigid.lesson import Lesson
 from kin4d.world.rigid.mover import Mover
 from kin4d.world.rigid.touch import placed
+from kin4d.world.rigid.windows import Windows
 
 _SLACK = 0.002  # m: errors well below this hardly count
 _UNSURE = (-3.0, 3.0)  # logarithms of mm

@@ -14,18 +14,19 @@ from kin4d.training import Plan, train
 from kin4d.training.loop import Loss
 from kin4d.training.weights import check_fit, read_weights, weights_file
 from kin4d.world.rigid.gauge import Depths, Gauge, GaugeConfig, gauge_loss, judge_gauge
-from kin4d.world.rigid.lesson import Lesson, windows
+from kin4d.world.rigid.lesson import Lesson
 from kin4d.world.rigid.mover import Mover, MoverConfig
 from kin4d.world.rigid.mover_loss import judge_mover, mover_loss
 from kin4d.world.rigid.painter import Canvases, Painter, PainterConfig, judge_painter, painter_loss
 from kin4d.world.rigid.seer import Seer, SeerConfig, Views, judge_seer, seer_loss
+from kin4d.world.rigid.windows import windows
 
 _Model = TypeVar("_Model", bound=nn.Module)
 
 VERSION = 1
 PLANS = {
     "gauge": Plan(steps=4_000, rate=2e-3),
-    "mover": Plan(steps=20_000, warm=50),
+    "mover": Plan(steps=8_000, warm=50),
     "seer": Plan(steps=4_000, rate=2e-3),
     "painter": Plan(steps=20_000, rate=2e-3),
 }
@@ -39,8 +40,8 @@ def train_mover(
     plan: Plan,
     config: MoverConfig | None = None,
     dev: Sequence[Lesson] = (),
-    batch: int = 48,
-    length: int = 8,
+    batch: int = 24,
+    length: int = 20,
     start: str | Path | None = None,
     data: dict | None = None,
 ) -> Mover:

@@ -1,0 +1,214 @@
+"""Kernels of `ModalMap`: nodes held together by ties, what they carry, and a floating root.
+
+They run many thousand times a second, so sums over axes are written out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from kin4d.motion.maps.rotation import root_pose
+
+_LOOSE = {"reassoc", "contract", "nsz"}  # sums in any order, so that they are vectorised
+
+
+class ModalData(NamedTuple):
+    """The arrays of `kin4d.bodies.modal.Ties`, and the masses.
+
+    Attributes:
+        first: 6 if a floating root comes before the modes' coordinates, else 0.
+        root_mass: [N] square root of kg.
+    """
+
+    first: int
+    start: np.ndarray
+    end: np.ndarray
+    weight: np.ndarray
+    arms: np.ndarray
+    stretch: np.ndarray
+    spin: np.ndarray
+    rest: np.ndarray
+    settle: np.ndarray
+    root_mass: np.ndarray
+
+
+class Spots(NamedTuple):
+    """S places on the surface, each carried by a few nodes.
+
+    Attributes:
+        begin: [S + 1] where the carriers of each place begin in the following.
+        carrier: [C] nodes.
+        share: [C] how much each carries.
+        arm: [C, 3] m from the node to the place at rest, times the share.
+    """
+
+    begin: np.ndarray
+    carrier: np.ndarray
+    share: np.ndarray
+    arm: np.ndarray
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+def modal_nodes(data, q, with_jacobian):
+    """Nodes [N, 3], their turns [N, 3, 3], and the derivatives of both: [N, 3, k], [N, 3, k].
+
+    Those of the turns are angular velocities per unit of each coordinate. No floating root.
+    Derivatives are empty unless wanted.
+    """
+    count, k = len(data.rest), data.spin.shape[2]
+    own = q[data.first :]
+    vectors = data.spin.reshape(3 * count, k) @ own
+    ties = data.stretch.reshape(-1, k) @ own
+    known = count if with_jacobian else 0
+    turns, turning = np.empty((count, 3, 3)), np.empty((known, 3, k))
+    vector, slope = np.zeros(6), np.empty((3, 3))
+    for n in range(count):
+        for r in range(3):
+            vector[3 + r] = vectors[3 * n + r]
+        root_pose(vector, turns[n], slope)
+        if with_jacobian:
+            for r in range(3):
+                a, b, d = slope[r, 0], slope[r, 1], slope[r, 2]
+                for c in range(k):
+                    turning[n, r, c] = (
+                        a * data.spin[n, 0, c] + b * data.spin[n, 1, c] + d * data.spin[n, 2, c]
+                    )
+    pull, pulling, way = np.zeros((count, 3)), np.zeros((known, 3 * k)), np.empty(3 * k)
+    for e in range(len(data.start)):
+        i, j, weight, turn = data.start[e], data.end[e], data.weight[e], turns[data.start[e]]
+        a, b, d = data.arms[e, 0], data.arms[e, 1], data.arms[e, 2]
+        s, t, u = a + ties[3 * e], b + ties[3 * e + 1], d + ties[3 * e + 2]
+        x = turn[0, 0] * s + turn[0, 1] * t + turn[0, 2] * u
+        y = turn[1, 0] * s + turn[1, 1] * t + turn[1, 2] * u
+        z = turn[2, 0] * s + turn[2, 1] * t + turn[2, 2] * u
+        a, b, d = weight * (x - a), weight * (y - b), weight * (z - d)
+        pull[j, 0] += a
+        pull[j, 1] += b
+        pull[j, 2] += d
+        pull[i, 0] -= a
+        pull[i, 1] -= b
+        pull[i, 2] -= d
+        if with_jacobian:
+            for c in range(k):
+                a, b, d = turning[i, 0, c], turning[i, 1, c], turning[i, 2, c]
+                s, t, u = data.stretch[e, 0, c], data.stretch[e, 1, c], data.stretch[e, 2, c]
+                way[c] = b * z - d * y + turn[0, 0] * s + turn[0, 1] * t + turn[0, 2] * u
+                way[k + c] = d * x - a * z + turn[1, 0] * s + turn[1, 1] * t + turn[1, 2] * u
+                way[2 * k + c] = a * y - b * x + turn[2, 0] * s + turn[2, 1] * t + turn[2, 2] * u
+            for c in range(3 * k):
+                pulling[j, c] += weight * way[c]
+            for c in range(3 * k):
+                pulling[i, c] -= weight * way[c]
+    nodes = data.rest + data.settle @ pull
+    moving = (data.settle @ pulling).reshape(known, 3, k) if with_jacobian else turning
+    return nodes, turns, moving, turning
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+def _write_rooted(out, weight, x, y, z, inner, rotation, turning):
+    """Write weight * d(t + R p)/dq [3, 6 + k] of a point whose R p is (x, y, z) and dp/dq `inner`.
+
+    `turning` [3, 3] is the root's, see `root_pose`.
+    """
+    for c in range(3):
+        out[0, c], out[1, c], out[2, c] = 0.0, 0.0, 0.0
+        out[c, c] = weight
+        a, b, d = weight * turning[0, c], weight * turning[1, c], weight * turning[2, c]
+        out[0, 3 + c] = b * z - d * y
+        out[1, 3 + c] = d * x - a * z
+        out[2, 3 + c] = a * y - b * x
+    for r in range(3):
+        a, b, d = weight * rotation[r, 0], weight * rotation[r, 1], weight * rotation[r, 2]
+        for c in range(inner.shape[1]):
+            out[r, 6 + c] = a * inner[0, c] + b * inner[1, c] + d * inner[2, c]
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+def _root(data, q):
+    """Rotation [3, 3], `turning` [3, 3] and origin [3] of the root; the world's if it is fixed."""
+    rotation, turning, origin = np.eye(3), np.zeros((3, 3)), np.zeros(3)
+    if data.first:
+        root_pose(q, rotation, turning)
+        origin[:] = q[:3]
+    return rotation, turning, origin
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+def modal_embed(data, q, y, jacobian, with_jacobian):
+    """Write sqrt(m) x [3N] and, if wanted, its Jacobian [3N, k]."""
+    nodes, _, moving, _ = modal_nodes(data, q, with_jacobian)
+    rotation, turning, origin = _root(data, q)
+    for n in range(len(nodes)):
+        weight, a, b, d = data.root_mass[n], nodes[n, 0], nodes[n, 1], nodes[n, 2]
+        u = rotation[0, 0] * a + rotation[0, 1] * b + rotation[0, 2] * d
+        v = rotation[1, 0] * a + rotation[1, 1] * b + rotation[1, 2] * d
+        w = rotation[2, 0] * a + rotation[2, 1] * b + rotation[2, 2] * d
+        y[3 * n] = weight * (u + origin[0])
+        y[3 * n + 1] = weight * (v + origin[1])
+        y[3 * n + 2] = weight * (w + origin[2])
+        if with_jacobian:
+            rows = jacobian[3 * n : 3 * n + 3]
+            if data.first:
+                _write_rooted(rows, weight, u, v, w, moving[n], rotation, turning)
+            else:
+                for r in range(3):
+                    for c in range(moving.shape[2]):
+                        rows[r, c] = weight * moving[n, r, c]
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+def modal_places(data, q, known, spots):
+    """Places [S, 3], given what `modal_nodes` found."""
+    nodes, turns = known[0], known[1]
+    rotation, _, origin = _root(data, q)
+    out = np.empty((len(spots.begin) - 1, 3))
+    for p in range(len(out)):
+        x, y, z = 0.0, 0.0, 0.0
+        for at in range(spots.begin[p], spots.begin[p + 1]):
+            n, share = spots.carrier[at], spots.share[at]
+            a, b, d = spots.arm[at, 0], spots.arm[at, 1], spots.arm[at, 2]
+            x += share * nodes[n, 0] + turns[n, 0, 0] * a + turns[n, 0, 1] * b + turns[n, 0, 2] * d
+            y += share * nodes[n, 1] + turns[n, 1, 0] * a + turns[n, 1, 1] * b + turns[n, 1, 2] * d
+            z += share * nodes[n, 2] + turns[n, 2, 0] * a + turns[n, 2, 1] * b + turns[n, 2, 2] * d
+        for r in range(3):
+            out[p, r] = rotation[r, 0] * x + rotation[r, 1] * y + rotation[r, 2] * z + origin[r]
+    return out
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+def modal_place_jacobians(data, q, known, spots, index):
+    """d places / dq [N, 3, k] of the places `index` [N], given what `modal_nodes` found."""
+    nodes, turns, moving, turning = known
+    rotation, whirl, _ = _root(data, q)
+    k = moving.shape[2]
+    out, inner, place = np.empty((len(index), 3, len(q))), np.empty((3, k)), np.empty(3)
+    for i in range(len(index)):
+        p = index[i]
+        inner[:] = 0.0
+        place[:] = 0.0
+        for at in range(spots.begin[p], spots.begin[p + 1]):
+            n, share, turn = spots.carrier[at], spots.share[at], turns[spots.carrier[at]]
+            a, b, d = spots.arm[at, 0], spots.arm[at, 1], spots.arm[at, 2]
+            x = turn[0, 0] * a + turn[0, 1] * b + turn[0, 2] * d
+            y = turn[1, 0] * a + turn[1, 1] * b + turn[1, 2] * d
+            z = turn[2, 0] * a + turn[2, 1] * b + turn[2, 2] * d
+            place[0] += share * nodes[n, 0] + x
+            place[1] += share * nodes[n, 1] + y
+            place[2] += share * nodes[n, 2] + z
+            for c in range(k):
+                a, b, d = turning[n, 0, c], turning[n, 1, c], turning[n, 2, c]
+                inner[0, c] += share * moving[n, 0, c] + b * z - d * y
+                inner[1, c] += share * moving[n, 1, c] + d * x - a * z
+                inner[2, c] += share * moving[n, 2, c] + a * y - b * x
+        if data.first:
+            a, b, d = place[0], place[1], place[2]
+            x = rotation[0, 0] * a + rotation[0, 1] * b + rotation[0, 2] * d
+            y = rotation[1, 0] * a + rotation[1, 1] * b + rotation[1, 2] * d
+            z = rotation[2, 0] * a + rotation[2, 1] * b + rotation[2, 2] * d
+            _write_rooted(out[i], 1.0, x, y, z, inner, rotation, whirl)
+        else:
+            out[i] = inner
+    return out

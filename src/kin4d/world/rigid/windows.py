@@ -1,0 +1,138 @@
+"""Windows: short stretches of lessons, which a mover is trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kin4d.world.rigid.lesson import AWAY, BESIDE, Lesson
+
+_MOVED = 0.004  # m in a window that make it one in which something happens
+_PARTED = 0.015  # m between the same part in two episodes that ended differently
+_IDLE, _LIVELY, _SPARED = 0, 1, 2  # stretches in which nothing happens, something, almost something
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """B short stretches of L steps, each of one part.
+
+    Attributes:
+        robot: [B, L + 1, N, 3] m.
+        part: [B, M, 3] m: the part's points in the first frame of its episode.
+        poses: [B, L + 2, 3, 4]: where they go; the first is of the frame before the stretch.
+        others: [B, L + 1, S, 3] m: everything else.
+        seconds: [B] between frames.
+        opening: [B, L + 1] of the gripper; NaN if not known.
+    """
+
+    robot: Tensor
+    part: Tensor
+    poses: Tensor
+    others: Tensor
+    seconds: Tensor
+    opening: Tensor
+
+    @property
+    def length(self) -> int:
+        """L."""
+        return self.robot.shape[1] - 1
+
+
+def windows(
+    lessons: Sequence[Lesson], *, batch: int, length: int, seed: int, step: int = 0
+) -> Iterator[Windows]:
+    """Stretches without end, turned and mirrored at random.
+
+    Of six, two are such that the part moves, one such that the robot is close and the part stays
+    where it is, one is any, and two are of episodes that began alike and part ways there: a hit and
+    the miss it nearly was. The batch of a step depends on the seed and the step alone.
+    """
+    kinds = [_kinds(one, length) for one in lessons]
+    lively, spared = (
+        [(i, *place) for i, one in enumerate(kinds) for place in np.argwhere(one == kind)]
+        for kind in (_LIVELY, _SPARED)
+    )
+    every = [(i, *place) for i, one in enumerate(kinds) for place in np.argwhere(one >= _IDLE)]
+    twins, other = _twins(lessons, length), 0
+    while True:
+        dice = np.random.default_rng([seed, step])
+        items = []
+        for place in range(batch):
+            if place % 6 < 4 or not twins:
+                wanted = (lively, spared, lively, every, lively, spared)[place % 6] or every
+                chosen, start, part = wanted[dice.integers(len(wanted))]
+            elif place % 6 == 4:
+                (chosen, other), start, part = twins[dice.integers(len(twins))]
+            else:
+                chosen = other
+            items.append(_window(lessons[chosen], int(start), int(part), length, dice))
+        yield Windows(*(torch.from_numpy(np.stack(column)) for column in zip(*items, strict=True)))
+        step += 1
+
+
+def _kinds(lesson: Lesson, length: int) -> np.ndarray:
+    """[T - L, P] of the stretch that begins at a frame: whether the part moves, or is spared."""
+    # A few of the points tell it as well as all.
+    points, robot = lesson.parts[:, ::4], lesson.track[:, ::2]
+    places = lesson.places(points)
+    moved = np.linalg.norm(places[length:] - places[:-length], axis=-1).mean(-1)
+    flat = torch.from_numpy(places.reshape(len(places), -1, 3))
+    apart = torch.cdist(flat, torch.from_numpy(robot)).amin(-1).numpy()
+    close = apart.reshape(places.shape[:3]).min(-1) < BESIDE
+    met = np.stack([close[k : k + len(moved)] for k in range(length + 1)]).any(0)
+    return np.where(moved > _MOVED, _LIVELY, np.where(met, _SPARED, _IDLE))
+
+
+def _twins(lessons: Sequence[Lesson], length: int) -> list[tuple[tuple[int, int], int, int]]:
+    """Pairs of lessons of one scene, and frames and parts from where on they part ways."""
+    scenes: dict[str, list[int]] = {}
+    for number, lesson in enumerate(lessons):
+        if lesson.scene and np.isfinite(lesson.opening).all():
+            scenes.setdefault(lesson.scene, []).append(number)
+    found = []
+    for same in scenes.values():
+        for pair in combinations(same, 2):
+            one, other = (lessons[number] for number in pair)
+            if one.motions.shape != other.motions.shape:
+                continue
+            apart = one.places(one.parts) - other.places(one.parts)
+            apart = np.linalg.norm(apart, axis=-1).mean(-1)
+            parting = (apart[:-length] < _MOVED) & (apart[length:] > _PARTED)
+            found += [(pair, *place) for place in np.argwhere(parting)]
+    return found
+
+
+def _window(
+    lesson: Lesson, start: int, part: int, length: int, dice: np.random.Generator
+) -> tuple[np.ndarray, ...]:
+    frames = np.arange(start, start + length + 1)
+    before = np.concatenate([[max(start - 1, 0)], frames])
+    carried = lesson.poses_of_others(frames)
+    others = (carried[..., :3] @ lesson.others[:, :, None])[..., 0] + carried[..., 3]
+    # The part itself is not among the others; its points are put out of the way.
+    others[:, lesson.owner == part] = AWAY
+    turn = _turned(dice)
+    poses = lesson.motions[before, part].copy()
+    poses[..., :3] = turn @ poses[..., :3] @ turn.T
+    poses[..., 3] = poses[..., 3] @ turn.T
+    return (
+        lesson.track[frames] @ turn.T,
+        lesson.parts[part] @ turn.T,
+        poses,
+        others.astype(np.float32) @ turn.T,
+        np.array(lesson.seconds, np.float32),
+        lesson.opening[frames],
+    )
+
+
+def _turned(dice: np.random.Generator) -> np.ndarray:
+    """[3, 3] a random turn about z, with or without a mirror."""
+    angle = dice.uniform(0, 2 * np.pi)
+    c, s = np.cos(angle), np.sin(angle)
+    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]], np.float32)
+    return turn * np.array([1, dice.choice([-1, 1]), 1], np.float32)

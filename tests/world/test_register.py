@@ -1,0 +1,55 @@
+"""Registration: a robot that was told off its place is put back; one that fits is left alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kin4d.errors import InputError
+from kin4d.world.register import registered
+from kin4d.world.situation import retold
+
+pytest.importorskip("mujoco")
+
+
+@pytest.fixture(scope="module")
+def situation():
+    from kin4d.data.episodes.lessons import situation_of
+    from kin4d.data.tasks.record import Take, make_episode
+
+    return situation_of(make_episode(Take(task="reach", seed=3), frames=5))
+
+
+def _off(situation, *, right=0.0, down=0.0, degrees=0.0):
+    """The situation with its robot told that far from its place in the picture."""
+    intrinsics = situation.camera.K
+    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    middle = np.array([[1, 0, intrinsics[0, 2]], [0, 1, intrinsics[1, 2]], [0, 0, 1]])
+    roll = middle @ np.array([[c, -s, right], [s, c, down], [0, 0, 1]]) @ np.linalg.inv(middle)
+    return retold(situation, np.linalg.inv(intrinsics) @ roll @ intrinsics)
+
+
+@pytest.mark.parametrize("spoilt", [{"right": 5}, {"down": -4}, {"degrees": 5}, {"right": -3.3}])
+def test_a_robot_told_off_its_place_is_put_back(situation, spoilt):
+    told = _off(situation, **spoilt)
+    before = np.abs(told.track - situation.track).mean()
+    after = np.abs(registered(told).track - situation.track).mean()
+    assert after < 0.25 * before
+    assert (registered(told).robot.mask == situation.robot.mask).mean() > 0.98
+
+
+def test_a_robot_that_fits_is_left_alone(situation):
+    assert registered(situation) is situation
+    dice = np.random.default_rng(0)
+    noisy = situation.robot.xyz + dice.normal(0, 0.005, situation.robot.xyz.shape)
+    noisy = replace(situation, robot=replace(situation.robot, xyz=noisy.astype(np.float32)))
+    assert registered(noisy) is noisy
+
+
+def test_without_geometry_or_model_nothing_can_be_told(situation):
+    blind = replace(_off(situation, right=5), xyz=np.full_like(situation.xyz, np.nan))
+    assert registered(blind) is blind
+    nameless = replace(_off(situation, right=5), actor=None)
+    assert registered(nameless) is nameless
+    with pytest.raises(InputError, match="model"):
+        retold(nameless, np.eye(3))
