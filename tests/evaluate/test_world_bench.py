@@ -12,15 +12,14 @@ from kin4d.data.episodes.episode import Episode
 from kin4d.data.episodes.splits import episode_split
 from kin4d.data.episodes.store import EpisodeStore
 from kin4d.evaluate import world
-from kin4d.evaluate.world import cases
+from kin4d.evaluate.world import cases, trials
 from kin4d.evaluate.world.bars import judge_rows
-from kin4d.evaluate.world.imaginers import BARE, COMPOSITE, COPY, MODEL, generated, load_rows
-from kin4d.evaluate.world.judge import Judge
+from kin4d.evaluate.world.imaginers import BARE, COMPOSITE, COPY, MODEL, load_rows
 from kin4d.evaluate.world.tables import Result, tables
 from kin4d.export.video import read_video
 from kin4d.world.codec import PcaCodec
 from kin4d.world.config import WorldConfig
-from kin4d.world.generator import Generator
+from kin4d.world.generator import Generator, save_generator
 from kin4d.world.rigid.model import RigidWorld
 from kin4d.world.rigid.mover import Mover, MoverConfig
 from kin4d.world.rigid.painter import Painter, PainterConfig
@@ -108,10 +107,11 @@ def test_further_weights_are_rows_of_their_own(weights: Path, tmp_path: Path) ->
     assert digests["toy"] == digests["other"]
 
 
-def test_a_generator_is_a_row_like_any_other() -> None:
+def test_a_generator_is_a_row_like_any_other_and_its_steps_are_counted(
+    store: Path, weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cases, "_has_robots", lambda: False)
     torch.manual_seed(0)
-    episode = pushed_block()
-    situation = Judge(episode).situation
     config = WorldConfig(
         frames=FRAMES,
         height=32,
@@ -126,9 +126,14 @@ def test_a_generator_is_a_row_like_any_other() -> None:
         text_dim=8,
         frequencies=16,
     )
-    told = generated(Generator(config, PcaCodec(8)).eval(), steps=1)(situation)
-    assert told.rgb.shape == episode.video.rgb.shape
-    assert (told.rgb[0] == episode.video.rgb[0]).all()
+    save_generator(tmp_path / "flow.safetensors", Generator(config, PcaCodec(8)), {})
+    models, _ = load_rows([str(weights), str(tmp_path / "flow.safetensors")])
+    with cases.open_cases(store, each=1, seed=0) as chosen:
+        report = trials.few_steps(chosen, models, 1)
+        assert [row["steps of the flow"] for row in report.rows] == [*trials.STEPS]
+        assert {row["row"] for row in report.rows} == {"flow"}
+        results = world.score_rows(chosen, {"flow": models["flow"].imagine})
+    assert {one.row for one in results} == {"flow", world.CEILING}
 
 
 def test_bars_of_control_and_geometry_need_their_rows() -> None:

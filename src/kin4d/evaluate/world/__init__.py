@@ -11,6 +11,7 @@ from kin4d.evaluate.world.bars import judge_rows
 from kin4d.evaluate.world.cases import Cases, open_cases
 from kin4d.evaluate.world.colours import fits_codec, fitted_codec
 from kin4d.evaluate.world.imaginers import (
+    BARE,
     CEILING,
     COMPOSITE,
     MODEL,
@@ -28,6 +29,9 @@ from kin4d.training.weights import SHIPPED
 
 SHOWN = 8
 """Episodes of the first set that pictures are made of: its first ones, whatever comes out."""
+
+EACH = 24
+"""Episodes of every set."""
 
 _TAUGHT = 12  # training episodes that the codec of latents is fitted to
 _NOTES = (
@@ -70,9 +74,9 @@ def run(
     report = Report(notes=[*_NOTES], weights=digests)
     if not names:
         report.notes.append("No weights were asked: none ship yet, and none were given.")
-    rows = {**TRIVIAL, **learned}
-    asked = {name: rows[name] for name in (COMPOSITE, *learned)}
-    with open_cases(episodes, each=2 if quick else 40, seed=seed) as cases:
+    rows = {**TRIVIAL, **{name: model.imagine for name, model in learned.items()}}
+    asked = {name: rows[name] for name in (COMPOSITE, MODEL, BARE) if name in rows}
+    with open_cases(episodes, each=2 if quick else EACH, seed=seed) as cases:
         found = [
             _table(cases, rows),
             trials.found_parts(cases, 2 if quick else 20),
@@ -81,7 +85,9 @@ def run(
         ]
         if MODEL in rows:
             found.append(trials.spoiled_robots(cases, rows[MODEL], 1 if quick else 16, seed))
-        found.append(trials.speed(cases, asked, 1 if quick else 5))
+        found.append(trials.few_steps(cases, learned, 1 if quick else 8))
+        timed = {name: imagine for name, imagine in rows.items() if name not in TRIVIAL}
+        found.append(trials.speed(cases, timed, 1 if quick else 5))
         if pictures is not None:
             _draw(cases, rows[MODEL if MODEL in rows else COMPOSITE], pictures)
     for part in found:

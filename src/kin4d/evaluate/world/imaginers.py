@@ -13,14 +13,12 @@ from kin4d.data.episodes.parts import FIRST
 from kin4d.errors import InputError
 from kin4d.evaluate.world.regions import composited, copied
 from kin4d.geometry.pointmap import PointmapVideo
-from kin4d.training.checkpoint import load_tensors
 from kin4d.training.weights import FILE, weights_file
-from kin4d.world.batch import Clips
-from kin4d.world.control import hash_words
-from kin4d.world.generator import Generator, load_generator
 from kin4d.world.rigid.model import RigidWorld
 from kin4d.world.rigid.stage import Stage, moving_parts
 from kin4d.world.situation import Situation
+from kin4d.world.world import Imaginer as WorldModel
+from kin4d.world.world import World
 
 Imaginer = Callable[[Situation], PointmapVideo]
 
@@ -31,8 +29,8 @@ TRIVIAL: Mapping[str, Imaginer] = {COPY: copied, COMPOSITE: composited}
 """Rows that know nothing."""
 
 
-def load_rows(names: Sequence[str]) -> tuple[dict[str, Imaginer], dict[str, str]]:
-    """Rows of weights, and a digest of each file.
+def load_rows(names: Sequence[str]) -> tuple[dict[str, WorldModel], dict[str, str]]:
+    """World models by row, and a digest of each file.
 
     The first name is the model that the bars are about: it is asked as it ships, and without its
     painter if it has one. The others are rows of their own, named after their files or folders.
@@ -40,43 +38,17 @@ def load_rows(names: Sequence[str]) -> tuple[dict[str, Imaginer], dict[str, str]
     Args:
         names: Each one that ships, a file, or a folder of a run.
     """
-    rows: dict[str, Imaginer] = {}
+    rows: dict[str, WorldModel] = {}
     digests: dict[str, str] = {}
     for number, name in enumerate(names):
         file = weights_file(name, "world")
         label = file.parent.name if file.name == FILE else file.stem
         digests[label] = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
-        if load_tensors(file)[1].get("model") == "world":
-            rows[label if number else MODEL] = generated(load_generator(file))
-            continue
-        world = RigidWorld.load(file)
-        if not number and world.painter is not None:
-            rows[BARE] = RigidWorld(world.seer, world.mover, gauge=world.gauge).imagine
-        rows[label if number else MODEL] = world.imagine
+        world = World.from_pretrained(file)
+        if not number and isinstance(world, RigidWorld) and world.painter is not None:
+            rows[BARE] = RigidWorld(world.seer, world.mover, gauge=world.gauge)
+        rows[label if number else MODEL] = world
     return rows, digests
-
-
-def generated(generator: Generator, *, steps: int = 4) -> Imaginer:
-    """What a generator imagines, with the robot where it is known to be."""
-
-    def imagine(situation: Situation) -> PointmapVideo:
-        robot = situation.robot
-        actions = situation.actions
-        clips = Clips(
-            first_rgb=situation.image[None],
-            first_xyz=situation.xyz[None],
-            robot_rgb=robot.rgb[None],
-            robot_xyz=robot.xyz[None],
-            robot_mask=robot.mask[None],
-            actions=None if actions is None else actions[None],
-            words=hash_words([situation.language]),
-        )
-        told = generator.imagine(clips, steps=steps)
-        rgb, xyz = told.rgb[0].numpy().copy(), told.xyz[0].numpy().copy()
-        rgb[0], xyz[0] = situation.image, situation.xyz
-        return replace(robot, rgb=rgb, xyz=xyz, mask=composited(situation).mask)
-
-    return imagine
 
 
 def staged(episode: Episode, frames: np.ndarray | None = None) -> Imaginer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -20,6 +21,11 @@ from kin4d.evaluate.world.speed import speeds
 from kin4d.evaluate.world.tables import shown
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.progress import track
+from kin4d.world.flow_world import FlowWorld
+from kin4d.world.world import Imaginer as WorldModel
+
+STEPS = (1, 2, 4, 8, 16, 50)
+"""Of the flow, in the table of few-step sampling."""
 
 _SLOWER = 0.5  # parts moved so much too slowly show how exactly the finder measures
 
@@ -140,6 +146,32 @@ def spoiled_robots(cases: Cases, imagine: Imaginer, count: int, seed: int) -> Re
         )
         if name in SPOILERS:
             report.checks.append(Check(f"PSNR loss, {name} (dB)", clean - value, LOSS))
+    return report
+
+
+def few_steps(cases: Cases, models: Mapping[str, WorldModel], count: int) -> Report:
+    """What more steps of the flow bring, for the first model that has one; one seed."""
+    flows = {name: model for name, model in models.items() if isinstance(model, FlowWorld)}
+    report = Report()
+    judges = [Judge(cases.episode(where)) for where in next(iter(cases.chosen.values()))[:count]]
+    for name, model in [*flows.items()][:1]:
+        for steps in STEPS:
+            world = FlowWorld(model.generator, steps=steps, guidance=model.guidance)
+            begin = time.perf_counter()
+            told = [world.imagine(judge.situation, seed=0) for judge in judges]
+            seconds = (time.perf_counter() - begin) / len(judges)
+            scores = [judge.colours(video) for judge, video in zip(judges, told, strict=True)]
+            report.rows.append(
+                {
+                    "steps of the flow": steps,
+                    "row": name,
+                    "clips": len(judges),
+                    "PSNR": average(scores, "PSNR"),
+                    "PSNR moving": shown(average(scores, "PSNR moving")),
+                    "sharpness": shown(average(scores, "sharpness")),
+                    "s per clip": seconds,
+                }
+            )
     return report
 
 

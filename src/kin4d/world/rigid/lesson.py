@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 from torch import Tensor
 
 from kin4d.files import atomic_path, read_arrays
@@ -94,7 +94,7 @@ def lesson_of(
     numbers = numbers[pixels >= _LEAST]
     if not len(numbers):
         return None
-    way = cKDTree(track.reshape(-1, 3))
+    way = KDTree(track.reshape(-1, 3))
     parts = np.stack([_chosen(xyz[part == number], way, dice) for number in numbers])
     renumbered = np.full(motions.shape[1] + 1, -1)  # the last is for the room
     renumbered[numbers] = np.arange(len(numbers))
@@ -117,7 +117,7 @@ def lesson_of(
     )
 
 
-def _chosen(points: np.ndarray, way: cKDTree, dice: np.random.Generator) -> np.ndarray:
+def _chosen(points: np.ndarray, way: KDTree, dice: np.random.Generator) -> np.ndarray:
     """[M, 3] of a part's points: half are any, half where the robot comes by, if it does."""
     near = np.exp(-((way.query(points)[0] / BESIDE) ** 2)) + 1e-3
     half = PART_POINTS // 2
