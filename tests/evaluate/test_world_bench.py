@@ -75,7 +75,7 @@ def test_everything_is_measured(
         quick=True, seed=0, episodes=store, weights=[str(weights)], pictures=tmp_path
     )
     kinds = {next(iter(row)) for row in report.rows}
-    assert kinds == {"set", "parts looked for", "near misses by", "robot", "speed of"}
+    assert kinds == {"set", "parts looked for", "near misses by", "robot", "stretches", "speed of"}
     names = {row["row"] for row in report.rows if "row" in row}
     assert {COPY, COMPOSITE, BARE, MODEL} <= names
     finder = next(row for row in report.rows if "parts looked for" in row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,6 +33,7 @@ def imagine(
     frames: int = 49,
     motion: str = "state_joint",
     episode: int = 0,
+    measured: bool = False,
     json: bool = False,
 ) -> None:
     """Imagine how the world of a picture reacts to a robot: colour and geometry, in metres.
@@ -46,14 +48,20 @@ def imagine(
         weights: A name that ships, a .safetensors file, a folder or a hub id.
         futures: How many; the first is the likeliest, the others vary where the model is unsure.
         seed: Of the others.
-        frames: Length after uniform resampling in time; 0 keeps the actions' own length.
+        frames: Length after uniform resampling in time; 0 keeps the actions' own length. What is
+            longer than a model sees at once is imagined in stretches, one from the end of another.
         motion: Which motion of a recording to follow: state_joint, state_pose, action_joint, ...
         episode: Which episode of a file that holds several.
+        measured: The fingers moved as `actions` says and stopped at what they held. Otherwise they
+            are where they were told to go, and whether they hold anything is left to geometry.
         json: Print JSON for machines.
     """
     import numpy as np
 
+    from kin4d.bodies.robot_names import load_robot
     from kin4d.export.video import write_picture, write_video
+    from kin4d.motion.gripper import gripper_opening
+    from kin4d.world.chain import imagine_chained
     from kin4d.world.world import World
 
     if futures < 1:
@@ -62,8 +70,10 @@ def imagine(
     situation, box, joints = _situation(
         world, image, robot, actions, camera, depth, frames=frames, motion=motion, episode=episode
     )
+    if measured:
+        situation = replace(situation, opening=gripper_opening(load_robot(robot), joints["joint"]))
     videos = [
-        box.crop(world.imagine(situation, seed=None if n == 0 else seed + n))
+        box.crop(imagine_chained(world, situation, seed=None if n == 0 else seed + n))
         for n in range(futures)
     ]
     for number, video in enumerate(videos):

@@ -42,6 +42,11 @@ class FlowWorld:
         """Height and width in pixels that it works at."""
         return self.generator.config.height, self.generator.config.width
 
+    @property
+    def frames(self) -> int:
+        """Frames that it imagines at once."""
+        return self.generator.config.frames
+
     def imagine(self, situation: Situation, *, seed: int | None = None) -> PointmapVideo:
         """What happens.
 

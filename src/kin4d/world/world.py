@@ -23,6 +23,11 @@ class Imaginer(Protocol):
         """Height and width in pixels that it works at."""
         ...
 
+    @property
+    def frames(self) -> int | None:
+        """Frames that it imagines at once; None if that may be any number."""
+        ...
+
     def imagine(self, situation: Situation, *, seed: int | None = None) -> PointmapVideo:
         """What happens; `seed` picks one of many futures, None the likeliest."""
         ...

@@ -85,6 +85,8 @@ def run(
         ]
         if MODEL in rows:
             found.append(trials.spoiled_robots(cases, rows[MODEL], 1 if quick else 16, seed))
+        if MODEL in learned and learned[MODEL].frames is None:
+            found.append(trials.chained(cases, learned[MODEL], 1 if quick else 12))
         found.append(trials.few_steps(cases, learned, 1 if quick else 8))
         timed = {name: imagine for name, imagine in rows.items() if name not in TRIVIAL}
         found.append(trials.speed(cases, timed, 1 if quick else 5))

@@ -21,11 +21,15 @@ from kin4d.evaluate.world.speed import speeds
 from kin4d.evaluate.world.tables import shown
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.progress import track
+from kin4d.world.chain import imagine_chained
 from kin4d.world.flow_world import FlowWorld
 from kin4d.world.world import Imaginer as WorldModel
 
 STEPS = (1, 2, 4, 8, 16, 50)
 """Of the flow, in the table of few-step sampling."""
+
+PIECES = (1, 2, 4)
+"""Stretches that a clip is imagined in, in the table of drift."""
 
 _SLOWER = 0.5  # parts moved so much too slowly show how exactly the finder measures
 
@@ -172,6 +176,29 @@ def few_steps(cases: Cases, models: Mapping[str, WorldModel], count: int) -> Rep
                     "s per clip": seconds,
                 }
             )
+    return report
+
+
+def chained(cases: Cases, model: WorldModel, count: int) -> Report:
+    """What is lost by imagining in stretches, each from the last frame of the one before."""
+    judges = [Judge(cases.episode(where)) for where in next(iter(cases.chosen.values()))[:count]]
+    report = Report()
+    for pieces in PIECES:
+        scores = []
+        for judge in judges:
+            length = (len(judge.situation) - 1) // pieces + 1
+            video = imagine_chained(model, judge.situation, length=length)
+            scores.append(judge.score(video))
+        report.rows.append(
+            {
+                "stretches": pieces,
+                "clips": len(judges),
+                "PSNR": average(scores, "PSNR"),
+                "PSNR moving": shown(average(scores, "PSNR moving")),
+                "displacement px": shown(average(scores, "off last")),
+                "CD-L1 mm": shown(average(scores, "CD-L1")),
+            }
+        )
     return report
 
 

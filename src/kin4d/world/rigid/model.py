@@ -68,6 +68,10 @@ class RigidWorld:
         """Height and width in pixels that it works at best."""
         return SIZE
 
+    @property
+    def frames(self) -> None:
+        """Frames that it imagines at once: any number."""
+
     def measured(self, situation: Situation) -> Situation:
         """The situation with geometry where it has none."""
         if np.isfinite(situation.xyz).any():
