@@ -23,6 +23,7 @@ from kin4d.motion.maps.modal_kernels import ModalData, modal_embed
 from kin4d.motion.maps.tree_map import TreeData, tree_embed
 
 OK, NO_SOLUTION, TOO_CURVED = 0, 1, 2
+_LARGE = 500  # Entries of a Jacobian above which a library multiplies it faster than loops.
 _MOST_STEPS = 40  # of Newton's method
 _YOSHIDA = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
 # Ratio of a chord's height to its length above which a step is too long to follow the motion.
@@ -148,13 +149,16 @@ def write_inverse(jacobian, stiffness, share, out):
 def metric(jacobian):
     """J^T J [k, k], with a trace of ridge so that it can always be factored."""
     n, k = jacobian.shape
-    out = np.zeros((k, k))
-    for r in range(n):
-        for i in range(k):
-            a = jacobian[r, i]
-            if a != 0.0:
-                for j in range(i + 1):
-                    out[i, j] += a * jacobian[r, j]
+    if n * k > _LARGE:
+        out = jacobian.T @ jacobian
+    else:
+        out = np.zeros((k, k))
+        for r in range(n):
+            for i in range(k):
+                a = jacobian[r, i]
+                if a != 0.0:
+                    for j in range(i + 1):
+                        out[i, j] += a * jacobian[r, j]
     for i in range(k):
         out[i, i] *= 1.0 + 1e-13
         for j in range(i):
@@ -270,18 +274,17 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, uneven, q1, p1, 
         half[i] = p0[i] + 0.5 * h * half[i]
     step, residual, slope = np.empty(k), np.empty(k), np.empty(k)
     normal = np.empty((k, k))
-    if not solve_spd(gram, half, step):
-        return NO_SOLUTION
-    for i in range(k):
-        q1[i] = q0[i] + h * step[i]
+    q1[:] = q0
+    y1[:] = y0
     size = 0.0
     for r in range(n):
         size += y0[r] * y0[r]
     previous = np.inf
     converged = False
     steps, images, known = np.empty((_MOST_STEPS, k)), np.empty((_MOST_STEPS, k)), 0
-    for _ in range(_MOST_STEPS):
-        embed_into(data, q1, y1, jacobian1, False)
+    for turn in range(_MOST_STEPS):
+        if turn:  # it starts at q0, where y is known
+            embed_into(data, q1, y1, jacobian1, False)
         for i in range(k):
             for j in range(k):
                 normal[i, j] = gram[i, j] + 0.25 * h * h * stiffness[i, j]

@@ -15,7 +15,13 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.motion.contact.pairs import Pair, Touches
-from kin4d.motion.contact.rows import Rows, write_jacobian, write_touches
+from kin4d.motion.contact.rows import (
+    Rows,
+    at_stops,
+    write_jacobian,
+    write_stops,
+    write_touches,
+)
 from kin4d.motion.contact.shape import Shape
 from kin4d.motion.contact.solve import LEAD, STOP, TOUCH, room
 from kin4d.motion.flow import write_inverse
@@ -147,14 +153,14 @@ class Contacts:
 
     def _is_free(self, found: list[tuple[Pair, Touches]], phases: list[Phase]) -> bool:
         """Whether nothing is inside anything, at a stop or led: then nothing has to act."""
-        return (
-            not any(mover.loads.goals for mover in self.movers)
-            and all(
-                mover.loads.stops is None or room(phase.q, mover.loads.stops) >= self._near
-                for mover, phase in zip(self.movers, phases, strict=True)
-            )
-            and all(touches.gap.min() >= 0 for _, touches in found)
-        )
+        for _, touches in found:
+            if not touches.gap.min() >= 0:
+                return False
+        for mover, phase in zip(self.movers, phases, strict=True):
+            stops = mover.loads.stops
+            if mover.loads.goals or (stops is not None and room(phase.q, stops) < self._near):
+                return False
+        return True
 
     def _missed(self, phases: list[Phase]) -> float:
         """How far coordinates are beyond stops and led places from goals, at worst; relative."""
@@ -249,21 +255,17 @@ class Contacts:
             stops = mover.loads.stops
             if stops is None:
                 continue
-            start, end = begun[number].q, ended[number].q
-            for side, sign in ((0, 1.0), (1, -1.0)):
-                gap = sign * (end - stops[:, side])
-                held[number, side] = (gap < self._near) | held.get((number, side), False)
-                hit = np.flatnonzero(held[number, side])
+            q, first = ended[number].q, self._columns[number].start
+            for side in (0, 1):
+                before = held.setdefault((number, side), np.zeros(len(q), bool))
+                hit = at_stops(q, stops, side, self._near, before)
                 if not len(hit):
                     continue
                 jacobian, velocity, target, _, bounce, _ = self._rows.add(len(hit), STOP)
-                jacobian[np.arange(len(hit)), 0, self._columns[number].start + hit] = sign
-                velocity[:], target[:] = 0.0, 0.0
-                velocity[:, 0] = sign * (end - start)[hit] / h
-                before = gap[hit] - h * velocity[:, 0]
-                target[:, 0] = -before * np.where(before > 0, 1 / h, min(0.2 / h, _RETURN))
-                velocity[:, 0] -= sign * change[self._columns[number].start + hit]
-                bounce[:] = stops[hit, 2] * np.maximum(-sign * mover.rates(begun[number])[hit], 0)
+                write_stops(
+                    jacobian, velocity, target, bounce, hit, stops, side, begun[number].q, q,
+                    change, mover.rates(begun[number]), first, h, min(0.2 / h, _RETURN),
+                )  # fmt: skip
                 added.append(_Held(jacobian.copy(), number, hit, side))
         return added
 

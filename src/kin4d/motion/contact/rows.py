@@ -52,7 +52,7 @@ class Rows:
         )
 
     def _all(self):
-        return tuple(array[: self.count] for array in self._arrays())
+        return [array[: self.count] for array in self._arrays()]
 
     def clear(self) -> None:
         """Forget all constraints."""
@@ -65,11 +65,18 @@ class Rows:
             self.count = first
             self._room(2 * (first + count))
             self.count = first + count
-        views = tuple(array[first : self.count] for array in self._arrays())
-        views[0][:] = kind
-        views[1][:] = 0.0
-        views[6][:] = 0.0
-        return views[1:]
+        new = slice(first, self.count)
+        self._kind[new] = kind
+        self._jacobian[new] = 0.0
+        self._impulse[new] = 0.0
+        return (
+            self._jacobian[new],
+            self._velocity[new],
+            self._target[new],
+            self._friction[new],
+            self._bounce[new],
+            self._impulse[new],
+        )
 
     def bounce(self, first: int, count: int) -> np.ndarray:
         """[count] m/s of the constraints from `first` on."""
@@ -83,11 +90,10 @@ class Rows:
             tolerance: m/s.
         """
         kind, jacobian, velocity, target, friction, _, impulse = self._all()
-        responses = (jacobian.reshape(-1, self._width) @ inverses).reshape(jacobian.shape)
-        solve_impulses(
-            kind, jacobian, responses, velocity, target, friction, impulse, _SWEEPS, tolerance
+        total = solve_impulses(
+            kind, jacobian, inverses, velocity, target, friction, impulse, _SWEEPS, tolerance
         )
-        return impulse, impulse.ravel() @ jacobian.reshape(-1, self._width)
+        return impulse, total
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -154,3 +160,53 @@ def write_touches(
         share = min(max(before / max(before - end, 1e-30), 0.0), 1.0)
         speed = start + share * 2.0 * (velocity[c, 0] - start)
         bounce[c] = -restitution * speed if speed < -slow else 0.0
+
+
+@numba.njit(cache=True, error_model="numpy")
+def at_stops(q, stops, side, near, held):
+    """Coordinates [N] nearer than `near` to a side of stops [k, 3], or `held` [k] there before.
+
+    They are held from now on.
+    """
+    out, found = np.empty(len(q), np.int64), 0
+    for i in range(len(q)):
+        gap = q[i] - stops[i, 0] if side == 0 else stops[i, 1] - q[i]
+        held[i] = held[i] or gap < near
+        if held[i]:
+            out[found] = i
+            found += 1
+    return out[:found].copy()
+
+
+@numba.njit(cache=True, error_model="numpy")
+def write_stops(
+    out, velocity, target, bounce, hit, stops, side, start, end, change, rates, first, h, back
+):
+    """Jacobians, velocities, targets and bounces of coordinates at stops over a step.
+
+    Args:
+        out: [N, 3, K] zeros, and the following as in `write_touches`.
+        velocity: [N, 3].
+        target: [N, 3].
+        bounce: [N].
+        hit: [N] which coordinates.
+        stops: [k, 3] lower, upper and restitution.
+        side: 0 for lower, 1 for upper.
+        start: [k] coordinates at the start of the step.
+        end: [k] and at its end.
+        change: [K] as in `write_touches`.
+        rates: [k] at the start of the step.
+        first: Column of the first coordinate.
+        h: Seconds.
+        back: 1/s: part of the way beyond a stop that is taken back per second.
+    """
+    sign = 1.0 if side == 0 else -1.0
+    for c in range(len(hit)):
+        i = hit[c]
+        out[c, 0, first + i] = sign
+        velocity[c] = 0.0
+        target[c] = 0.0
+        before = sign * (start[i] - stops[i, side])
+        velocity[c, 0] = sign * ((end[i] - start[i]) / h - change[first + i])
+        target[c, 0] = -before * (1.0 / h if before > 0 else back)
+        bounce[c] = stops[i, 2] * max(-sign * rates[i], 0.0)

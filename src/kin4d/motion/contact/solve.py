@@ -9,7 +9,7 @@ TOUCH, STOP, LEAD = 0, 1, 2
 
 
 @numba.njit(cache=True, error_model="numpy")
-def solve_impulses(kind, rows, responses, velocity, target, friction, impulse, sweeps, tolerance):
+def solve_impulses(kind, rows, inverses, velocity, target, friction, impulse, sweeps, tolerance):
     """Impulses [N, 3] (N s) in each constraint's own frame (normal, two tangents), in place.
 
     A touch has normal velocity >= target and impulse >= 0, one of them exactly, and friction that
@@ -19,7 +19,7 @@ def solve_impulses(kind, rows, responses, velocity, target, friction, impulse, s
     Args:
         kind: [N] TOUCH, STOP or LEAD.
         rows: [N, 3, K] Jacobians.
-        responses: [N, 3, K] change of velocity of all coordinates per unit impulse.
+        inverses: [K, K] inverse mass matrix.
         velocity: [N, 3] m/s without impulses.
         target: [N, 3] m/s.
         friction: [N] coefficients.
@@ -28,9 +28,11 @@ def solve_impulses(kind, rows, responses, velocity, target, friction, impulse, s
         tolerance: m/s of change at which to stop.
 
     Returns:
-        Sweeps used.
+        [K] what the impulses add up to on the coordinates.
     """
     n, _, k = rows.shape
+    # Change of velocity of all coordinates per unit impulse.
+    responses = (rows.reshape(3 * n, k) @ inverses).reshape(n, 3, k)
     moved = np.zeros(k)
     inertia = np.empty((n, 3, 3))
     for c in range(n):
@@ -43,7 +45,7 @@ def solve_impulses(kind, rows, responses, velocity, target, friction, impulse, s
             for i in range(k):
                 moved[i] += responses[c, a, i] * impulse[c, a]
     u, old = np.empty(3), np.empty(3)
-    for sweep in range(sweeps):
+    for _ in range(sweeps):
         worst = 0.0
         for c in range(n):
             last = 1 if kind[c] == STOP else 3
@@ -85,8 +87,8 @@ def solve_impulses(kind, rows, responses, velocity, target, friction, impulse, s
                     for i in range(k):
                         moved[i] += responses[c, a, i] * step
         if worst < tolerance:
-            return sweep + 1
-    return sweeps
+            break
+    return impulse.reshape(3 * n) @ rows.reshape(3 * n, k)
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import sin
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class Wind:
         """Forces on the panels of the surface."""
         _, speed, normals, areas = state.panels
         # Incommensurate periods of about 1, 2 and 4 s: never the same twice, and repeatable.
-        sway = sum(np.sin(rate * state.time) for rate in (1.7, 3.1, 6.1)) / 3
+        sway = sum(sin(rate * state.time) for rate in (1.7, 3.1, 6.1)) / 3
         through = (1 + self.gusts * sway) * np.asarray(self.velocity(state.time)) - speed
         across = np.einsum("ni,ni->n", through, normals)
         return Load(panels=(self.strength * areas * across * np.abs(across))[:, None] * normals)
