@@ -5,6 +5,7 @@ import pytest
 
 from kin4d.data.episodes.parts import FIRST, Parts
 from kin4d.data.episodes.store import episode_record, restore_episode
+from kin4d.data.episodes.timing import pick_frames
 from kin4d.errors import InputError
 
 pytest.importorskip("mujoco")
@@ -53,3 +54,12 @@ def test_parts_that_do_not_fit_are_refused():
         Parts(mask=mask, motions=np.zeros((2, 1, 3, 4)), things=(2,))
     with pytest.raises(InputError, match="not there"):
         Parts(mask=mask + 5, motions=np.tile(np.eye(4), (2, 1, 1, 1)), things=(2,))
+
+
+def test_parts_of_picked_frames_move_from_the_first_of_these(episode):
+    picked = pick_frames(episode, np.array([2, 4, 6]), fps=episode.fps / 2)
+    assert picked.parts.motions.shape[0] == len(picked) == 3
+    np.testing.assert_array_equal(picked.parts.mask, episode.parts.mask[[2, 4, 6]])
+    whole, start = episode.parts.motions, picked.parts.motions
+    np.testing.assert_allclose(start[0], np.tile(np.eye(4), (whole.shape[1], 1, 1)), atol=1e-9)
+    np.testing.assert_allclose(start[2] @ whole[2], whole[6], atol=1e-9)

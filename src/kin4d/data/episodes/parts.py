@@ -42,6 +42,11 @@ class Parts:
         if int(self.mask.max(initial=0)) >= FIRST + parts:
             raise InputError("a pixel shows a part that is not there", value=int(self.mask.max()))
 
+    def pick(self, index: np.ndarray) -> Parts:
+        """The parts in frames `index` [n], moving from where they are in the first of these."""
+        since = np.linalg.inv(self.motions[index[0]])
+        return Parts(mask=self.mask[index], motions=self.motions[index] @ since, things=self.things)
+
     def carried(self, xyz: np.ndarray) -> np.ndarray:
         """[T, H, W, 3] float32 m: where all that the first frame shows, at `xyz` [H, W, 3], goes.
 

@@ -131,5 +131,6 @@ def pick_frames(episode: Episode, index: np.ndarray, *, fps: float) -> Episode:
         ),
         joints=None if episode.joints is None else episode.joints[index],
         actions=None if actions is None else pick_actions(actions, index, fps=fps),
+        parts=None if episode.parts is None else episode.parts.pick(index),
         flags=flags,
     )
