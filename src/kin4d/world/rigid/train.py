@@ -55,7 +55,8 @@ def train_mover(
         dev: Held-out lessons that checkpoints are judged by.
         batch: Windows per step and process.
         length: Frames of a window: longer ones teach to live with one's own errors.
-        start: A trained mover's file or folder to begin from, with a new schedule.
+        start: A trained mover's file or folder to begin from, with a new schedule; it may be one
+            that was not told how open the gripper is.
         data: What the lessons were made of, kept with the weights.
     """
     torch.manual_seed(plan.seed)
@@ -64,6 +65,9 @@ def train_mover(
         tensors, _ = read_weights(
             weights_file(start, "world"), model="mover", version=VERSION, train="kin4d train world"
         )
+        # What a mover was not told before, it does not listen to at first.
+        missing = model.join[0].in_features - tensors["join.0.weight"].shape[1]
+        tensors["join.0.weight"] = nn.functional.pad(tensors["join.0.weight"], (0, missing))
         check_fit(model.state_dict(), tensors)
         model.load_state_dict(tensors)
     return _train(

@@ -48,25 +48,27 @@ def windows(
 ) -> Iterator[Windows]:
     """Stretches without end, turned and mirrored at random.
 
-    Of six, two are such that the part moves, one such that the robot is close and the part stays
-    where it is, one is any, and two are of episodes that began alike and part ways there: a hit and
-    the miss it nearly was. The batch of a step depends on the seed and the step alone.
+    Of eight, three are such that the part moves, two are any, one is such that the robot is close
+    and the part stays where it is, and two are of episodes that began alike and part ways there: a
+    hit and the miss it nearly was. The batch of a step depends on the seed and the step alone.
     """
-    kinds = [_kinds(one, length) for one in lessons]
+    seen = [_kinds(one, length) for one in lessons]
     lively, spared = (
-        [(i, *place) for i, one in enumerate(kinds) for place in np.argwhere(one == kind)]
+        [(i, *place) for i, one in enumerate(seen) for place in np.argwhere(one == kind)]
         for kind in (_LIVELY, _SPARED)
     )
-    every = [(i, *place) for i, one in enumerate(kinds) for place in np.argwhere(one >= _IDLE)]
+    every = [(i, *place) for i, one in enumerate(seen) for place in np.argwhere(one >= _IDLE)]
     twins, other = _twins(lessons, length), 0
     while True:
         dice = np.random.default_rng([seed, step])
         items = []
         for place in range(batch):
-            if place % 6 < 4 or not twins:
-                wanted = (lively, spared, lively, every, lively, spared)[place % 6] or every
+            turn = place % 8
+            if turn < 6 or not twins:
+                kinds = (lively, every, spared, lively, every, lively, spared, lively)
+                wanted = kinds[turn] or every
                 chosen, start, part = wanted[dice.integers(len(wanted))]
-            elif place % 6 == 4:
+            elif turn == 6:
                 (chosen, other), start, part = twins[dice.integers(len(twins))]
             else:
                 chosen = other

@@ -83,7 +83,9 @@ def close_drawer(bench: Bench, path: Path) -> Script:
     )
     path.go(looking(first, yaw=placed.yaw, tilt=tilt), speed=0.25)
     path.go(looking(placed.point(front, -0.006) + back, yaw=placed.yaw, tilt=tilt), speed=0.18)
-    path.wait(0.1).shift(-0.06 * _approach(placed.yaw, tilt), speed=0.3)
+    # A finger caught in the handle would pull the drawer open again.
+    path.wait(0.1).shift(np.array([0, 0, 0.02]), speed=0.15)
+    path.shift(-0.06 * _approach(placed.yaw, tilt), speed=0.3)
     return Script(
         instruction="close the drawer",
         path=path,
