@@ -87,7 +87,7 @@ def test_everything_is_measured(
     assert len(report.checks) == 4 + 1 + 4 + 1
     assert report.weights.keys() == {"toy"}
     frames, _ = read_video(tmp_path / "world_0.gif")
-    assert frames.shape == (FRAMES, 96, 3 * (3 * 48 + 4), 3)
+    assert frames.shape == ((FRAMES + 1) // 2, 64, 2 * (3 * 48 + 4), 3)
 
 
 def test_sets_come_from_splits(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kin4d.errors import InputError
-from kin4d.world.register import registered
+from kin4d.world.register import mended, registered
 from kin4d.world.situation import retold
 
 pytest.importorskip("mujoco")
@@ -53,3 +53,22 @@ def test_without_geometry_or_model_nothing_can_be_told(situation):
     assert registered(nameless) is nameless
     with pytest.raises(InputError, match="model"):
         retold(nameless, np.eye(3))
+
+
+def test_single_pixels_that_are_missing_are_filled(situation):
+    robot = situation.robot
+    gone = (np.random.default_rng(0).random(robot.mask.shape) < 0.05) & (robot.mask > 0)
+    spoilt = replace(
+        robot,
+        rgb=np.where(gone[..., None], 0, robot.rgb).astype(np.uint8),
+        xyz=np.where(gone[..., None], np.nan, robot.xyz).astype(np.float32),
+        mask=np.where(gone, 0, robot.mask).astype(np.uint8),
+    )
+    found = mended(replace(situation, robot=spoilt)).robot
+    back = gone & (found.mask > 0)
+    assert back.sum() > 0.6 * gone.sum()  # those at the robot's edge are not
+    assert np.median(np.abs(found.xyz[back] - robot.xyz[back])) < 0.005
+    kept = (robot.mask > 0) & ~gone
+    np.testing.assert_array_equal(found.rgb[kept], robot.rgb[kept])
+    whole = mended(situation).robot.mask
+    assert (whole != robot.mask).mean() < 1e-3

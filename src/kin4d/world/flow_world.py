@@ -13,7 +13,7 @@ from kin4d.world.batch import Clips
 from kin4d.world.config import WorldConfig
 from kin4d.world.control import CONTROLS, hash_words
 from kin4d.world.generator import Generator, load_generator
-from kin4d.world.register import registered
+from kin4d.world.register import mended, registered
 from kin4d.world.situation import Situation
 
 ROBOT = 1
@@ -54,7 +54,7 @@ class FlowWorld:
             situation: Of the model's size and number of frames.
             seed: Of one of many futures; None for their mean, in a single step.
         """
-        situation = registered(situation)
+        situation = registered(mended(situation))
         clips = clips_of([situation], self.generator.config)
         found = self.generator.imagine(
             clips,

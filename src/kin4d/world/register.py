@@ -1,15 +1,19 @@
-"""Register: a robot that is told some pixels off its place, put where the first frame shows it.
+"""Register: a robot that is told badly, mended and put where the first frame shows it.
 
-Cameras are calibrated badly, and joints are read late. The first frame shows where the robot is, so
-a slide or a roll of all that is told of it can be seen there, and taken back.
+Pixels of pointmaps go missing, cameras are calibrated badly, and joints are read late. The first
+frame shows where the robot is, so a slide or a roll of all that is told of it can be seen there,
+and taken back.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from kin4d.world.situation import Situation, retold
 
+_AROUND = 7  # of eight neighbours that show the robot: what is between them does, too
 _SEEN = 40  # pixels of the robot that are needed
 _MOST = 0.05  # m: what is further off is hidden, or something else
 _FITS = 0.003  # m: told so near to what is seen, on average, the robot is not touched
@@ -17,6 +21,27 @@ _BETTER = 0.5  # share of that error which must be left at most for a correction
 _SLIDE, _ROLL = 1 / 12, np.radians(8.0)  # of the picture's width; how far is looked
 _FINER = (1 / 4, 1 / 8, 1 / 16, 1 / 32)  # of these ranges: steps, ever smaller
 _ALIKE = 1e-4  # m: errors that differ by less are alike, for pixels are whole
+
+
+def mended(situation: Situation) -> Situation:
+    """The situation with single pixels that are missing in its robot filled from around them."""
+    from scipy.ndimage import convolve
+
+    robot = situation.robot
+    there = (robot.mask > 0) & np.isfinite(robot.xyz).all(-1)
+    around = np.ones((1, 3, 3), np.float32)
+    around[0, 1, 1] = 0
+    count = convolve(there.astype(np.float32), around, mode="constant")
+    hole = ~there & (count > _AROUND - 0.5)
+    if not hole.any():
+        return situation
+    rgb, xyz, mask = robot.rgb.copy(), robot.xyz.copy(), robot.mask.copy()
+    for target, source in ((rgb, robot.rgb), (xyz, robot.xyz)):
+        known = np.where(there[..., None], source, 0).astype(np.float32)
+        total = convolve(known, around[..., None], mode="constant")
+        target[hole] = (total[hole] / count[hole][:, None]).astype(source.dtype)
+    mask[hole] = robot.mask.max()
+    return replace(situation, robot=replace(robot, rgb=rgb, xyz=xyz, mask=mask))
 
 
 def registered(situation: Situation) -> Situation:

@@ -16,9 +16,9 @@ _GAP = 2  # px between pictures
 
 
 def write_gifs(
-    folder: Path, judges: Mapping[int, Judge], imagine: Imaginer, *, scale: int = 3
+    folder: Path, judges: Mapping[int, Judge], imagine: Imaginer, *, scale: int = 2
 ) -> list[Path]:
-    """Write ``world_N.gif``, truth | imagined | XYZ, for each episode number N.
+    """Write ``world_N.gif``, truth | imagined | XYZ, every second frame, for each episode number N.
 
     Args:
         folder: Where to.
@@ -30,8 +30,9 @@ def write_gifs(
     files = []
     for number, judge in judges.items():
         frames = side_by_side(judge.episode.video, imagine(judge.situation))
-        large = frames.repeat(scale, 1).repeat(scale, 2)
-        files.append(write_video(large, folder / f"world_{number}.gif", fps=judge.episode.fps))
+        large = frames[::2].repeat(scale, 1).repeat(scale, 2)
+        file = folder / f"world_{number}.gif"
+        files.append(write_video(large, file, fps=judge.episode.fps / 2))
     return files
 
 
