@@ -66,9 +66,10 @@ def train_mover(
             weights_file(start, "world"), model="mover", version=VERSION, train="kin4d train world"
         )
         # What a mover was not told before, it does not listen to at first.
-        missing = model.join[0].in_features - tensors["join.0.weight"].shape[1]
-        tensors["join.0.weight"] = nn.functional.pad(tensors["join.0.weight"], (0, missing))
-        check_fit(model.state_dict(), tensors)
+        wanted, name = model.state_dict(), "join.0.weight"
+        missing = wanted[name].shape[1] - tensors[name].shape[1]
+        tensors[name] = nn.functional.pad(tensors[name], (0, missing))
+        check_fit(wanted, tensors)
         model.load_state_dict(tensors)
     return _train(
         model,
