@@ -123,10 +123,6 @@ def _cloth(*, seconds: float) -> tuple[list[dict], float]:
     return rows, ratio
 
 
-def _cloth_row(by: str, seconds: float, error: float) -> dict:
-    return {"cloth by": by, "seconds per second": seconds, "mean error, of the diameter": error}
-
-
 def _vertices(kind: str, level: int) -> dict:
     import trimesh
 
