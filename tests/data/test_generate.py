@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 from pathlib import Path
 
 import pytest
+from store_files import checksums, kill_after_a_shard
 
 from kin4d.data.generate import Plan, generate
 from kin4d.data.store import SequenceStore
 from kin4d.errors import InputError
 
 PLAN = Plan(categories=("door", "laptop"), count=10, frames=3, per_shard=2)
-
-
-def checksums(path: Path) -> dict[str, str]:
-    files = path.glob("shards/*/checksums.json")
-    return {str(file.relative_to(path)): file.read_text() for file in files}
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +48,7 @@ def _run(path: Path) -> None:
 
 def test_killed_generation_goes_on(alone: Path, tmp_path: Path) -> None:
     path = tmp_path / "s"
-    process = multiprocessing.get_context("fork").Process(target=_run, args=(path,))
-    process.start()
-    while process.is_alive() and not [*path.glob("shards/[0-9]*")]:
-        pass
-    process.kill()
-    process.join()
+    kill_after_a_shard(_run, path, how="fork")
     generate(PLAN, path)
     assert checksums(path) == checksums(alone)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from pathlib import Path
 
 import pytest
+from store_files import checksums, kill_after_a_shard
 
 pytest.importorskip("mujoco")
 
@@ -13,11 +13,6 @@ from kin4d.data.episodes.store import EpisodeStore
 from kin4d.data.tasks.plan import EpisodePlan, generate_episodes
 
 PLAN = EpisodePlan(tasks=("reach",), count=10, frames=5, height=32, width=48, per_shard=4)
-
-
-def checksums(path: Path) -> dict[str, str]:
-    files = path.glob("shards/*/checksums.json")
-    return {str(file.relative_to(path)): file.read_text() for file in files}
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +48,7 @@ def _run(path: Path) -> None:
 
 def test_a_killed_store_goes_on(alone: Path, tmp_path: Path) -> None:
     path = tmp_path / "s"
-    process = multiprocessing.get_context("spawn").Process(target=_run, args=(path,))
-    process.start()
-    while process.is_alive() and not [*path.glob("shards/[0-9]*")]:
-        process.join(0.05)
-    process.kill()
-    process.join()
+    kill_after_a_shard(_run, path, how="spawn")
     assert 1 <= len(checksums(path)) < PLAN.shards
     generate_episodes(PLAN, path)
     assert checksums(path) == checksums(alone)

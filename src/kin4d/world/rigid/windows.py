@@ -53,11 +53,9 @@ def windows(
     hit and the miss it nearly was. The batch of a step depends on the seed and the step alone.
     """
     seen = [_kinds(one, length) for one in lessons]
-    lively, spared = (
-        [(i, *place) for i, one in enumerate(seen) for place in np.argwhere(one == kind)]
-        for kind in (_LIVELY, _SPARED)
+    lively, spared, every = (
+        _places(seen, kinds) for kinds in ((_LIVELY,), (_SPARED,), (_IDLE, _LIVELY, _SPARED))
     )
-    every = [(i, *place) for i, one in enumerate(seen) for place in np.argwhere(one >= _IDLE)]
     twins, other = _twins(lessons, length), 0
     while True:
         dice = np.random.default_rng([seed, step])
@@ -66,7 +64,7 @@ def windows(
             turn = place % 8
             if turn < 6 or not twins:
                 kinds = (lively, every, spared, lively, every, lively, spared, lively)
-                wanted = kinds[turn] or every
+                wanted = kinds[turn] if len(kinds[turn]) else every
                 chosen, start, part = wanted[dice.integers(len(wanted))]
             elif turn == 6:
                 (chosen, other), start, part = twins[dice.integers(len(twins))]
@@ -75,6 +73,13 @@ def windows(
             items.append(_window(lessons[chosen], int(start), int(part), length, dice))
         yield Windows(*(torch.from_numpy(np.stack(column)) for column in zip(*items, strict=True)))
         step += 1
+
+
+def _places(seen: Sequence[np.ndarray], kinds: tuple[int, ...]) -> np.ndarray:
+    """[N, 3] lesson, frame and part of all stretches of some kinds."""
+    found = [np.argwhere(np.isin(one, kinds)) for one in seen]
+    numbers = np.repeat(np.arange(len(seen)), [len(one) for one in found])
+    return np.column_stack([numbers, np.concatenate(found)])
 
 
 def _kinds(lesson: Lesson, length: int) -> np.ndarray:
