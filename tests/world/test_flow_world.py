@@ -72,3 +72,13 @@ def test_situations_of_other_sizes_are_refused(situation: Situation, toy: Callab
         clips_of([situation], toy(frames=13))
     with pytest.raises(InputError, match="actions"):
         clips_of([replace(situation, actions=None)], toy(control="embedding"))
+
+
+def test_arms_with_fewer_joints_are_padded(situation: Situation, toy: Callable) -> None:
+    narrow = replace(situation, actions=situation.actions[:, :2])
+    found = clips_of([narrow, situation], toy(control="embedding")).actions
+    assert found.shape == (2, 9, 3)
+    assert np.array_equal(found[0, :, :2], found[1, :, :2])
+    assert not found[0, :, 2].any()
+    with pytest.raises(InputError, match="numbers in an action"):
+        clips_of([situation], toy(control="embedding", actions=2))

@@ -68,6 +68,26 @@ def sample_surface(mesh: Mesh, count: int, *, seed: int) -> SurfaceSamples:
     return SurfaceSamples(face=face, corners=mesh.faces[face], barycentric=barycentric)
 
 
+def place_masses(mesh: Mesh, faces: np.ndarray, mass: float | np.ndarray) -> np.ndarray:
+    """[N] kg of places that stand for equal areas of a mesh, one on each of `faces` [N].
+
+    Args:
+        mesh: The surface.
+        faces: Of `SurfaceSamples`.
+        mass: kg, spread evenly; or [F], of each triangle.
+    """
+    given = np.asarray(mass, np.float64)
+    if given.shape not in ((), (len(mesh.faces),)):
+        allowed = f"a number, or one for each of {len(mesh.faces)} triangles"
+        raise InputError("mass", value=given.shape, allowed=allowed)
+    share = np.ones(len(faces))
+    if given.ndim:
+        share = given[faces] / np.maximum(mesh.face_areas[faces], 1e-30)
+    if not (np.isfinite(given).all() and given.min() >= 0 and share.sum() > 0 and given.sum() > 0):
+        raise InputError("mass", value=float(given.min()), allowed="> 0 kg")
+    return given.sum() * share / share.sum()
+
+
 def farthest_points(points: np.ndarray, count: int, *, seed: int) -> np.ndarray:
     """[count] indices into points [N, 3], each as far as can be from those before it.
 

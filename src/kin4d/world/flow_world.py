@@ -120,6 +120,15 @@ def clips_of(
         rgb=None if happened is None else np.stack([video.rgb for video in happened]),
         xyz=None if happened is None else np.stack([video.xyz for video in happened]),
         moves=moves,
-        actions=np.stack(actions) if says == "actions" else None,
+        actions=np.stack([_padded(one, config.actions) for one in actions])
+        if says == "actions"
+        else None,
         words=hash_words([s.language for s in situations]) if says == "words" else None,
     )
+
+
+def _padded(actions: np.ndarray, count: int) -> np.ndarray:
+    """[T, count] actions of an arm that has fewer joints than the widest the model knows."""
+    if actions.shape[1] > count:
+        raise InputError("numbers in an action", value=actions.shape[1], allowed=f"<= {count}")
+    return np.pad(actions, ((0, 0), (0, count - actions.shape[1])))

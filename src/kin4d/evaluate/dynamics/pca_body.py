@@ -9,7 +9,7 @@ from torch import Tensor
 from kin4d.bodies.body import expect_coordinates
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
-from kin4d.geometry.sampling import sample_surface
+from kin4d.geometry.sampling import place_masses, sample_surface
 
 _POINTS = 256
 
@@ -21,12 +21,14 @@ class PcaBody:
         mesh: At rest, q = 0.
         states: [N, V, 3] m: vertices in other states.
         count: How many components.
-        mass: kg, spread evenly over the surface.
+        mass: kg, spread evenly over the surface; or [F], of each triangle.
     """
 
     skin = None
 
-    def __init__(self, mesh: Mesh, states: np.ndarray, *, count: int, mass: float) -> None:
+    def __init__(
+        self, mesh: Mesh, states: np.ndarray, *, count: int, mass: float | np.ndarray
+    ) -> None:
         self.rest, self.name = mesh, mesh.name
         moves = (states - mesh.vertices).reshape(len(states), -1)
         _, size, rows = np.linalg.svd(moves, full_matrices=False)
@@ -40,7 +42,7 @@ class PcaBody:
         low, high = np.minimum(values.min(0), -1e-3), np.maximum(values.max(0), 1e-3)
         self.limits = torch.from_numpy(np.stack([low, high], -1))
         samples = sample_surface(mesh, _POINTS, seed=0)
-        self.mass = torch.full((_POINTS,), mass / _POINTS, dtype=torch.float64)
+        self.mass = torch.from_numpy(place_masses(mesh, samples.face, mass))
         self._points = samples.points(self._vertices)
         self._point_basis = samples.points(self._basis)
 

@@ -109,6 +109,15 @@ def fair_push(
     raise InputError(f"no vertex of '{body.name}' can be pushed")
 
 
+def face_masses(body: TreeBody) -> np.ndarray:
+    """[F] kg: the mass of every link, spread evenly over its own triangles."""
+    link = body.skin.joints[body.rest.faces[:, 0], 0]
+    areas = body.rest.face_areas
+    mass = np.array([0.0 if one.inertial is None else one.inertial.mass for one in body.links])
+    size = np.bincount(link, areas, minlength=len(mass))
+    return areas * (mass / np.maximum(size, 1e-30))[link]
+
+
 def vertex_jacobian(body: TreeBody, vertex: int) -> np.ndarray:
     """[3, k]: how one vertex moves at rest."""
     link = int(body.skin.joints[vertex, 0])

@@ -1,10 +1,11 @@
-"""What acts in a soft scene, as forces on any body: springs, pokes, wind and led pins."""
+"""What acts in a soft scene, as forces on any body: springs, pokes, wind and pins."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from kin4d.bodies.body import Body
+from kin4d.bodies.elastic import elastic_stiffness
 from kin4d.bodies.modal import ModalBody
 from kin4d.data.soft.scene import AIR_DENSITY, SoftScene
 from kin4d.data.soft.scene import Push as Poke
@@ -31,17 +32,28 @@ class Swell:
         return Load(sites=((self.at, self.poke.at(state.time).sum(0)),))
 
 
-def acting_on(scene: SoftScene, mesh: Mesh, pins: np.ndarray | None, body: Body) -> list[Force]:
-    """Forces of a scene on a body of its surface, gravity excepted."""
+def acting_on(
+    scene: SoftScene, mesh: Mesh, pins: np.ndarray | None, body: Body, modal: ModalBody
+) -> list[Force]:
+    """Forces of a scene on a body of its surface, gravity excepted.
+
+    Args:
+        scene: What acts.
+        mesh: The surface.
+        pins: Vertices that are held.
+        body: That it acts on.
+        modal: The modes of the same surface and material, which say how stiff it is.
+    """
     forces: list[Force] = [Swell(poke, mesh) for poke in scene.pushes]
     if scene.wind is not None:
         # Twice a plate's usual drag: the scene stops the air that meets it.
         forces.append(Wind(scene.wind, density=AIR_DENSITY, drag=2.0))
-    if isinstance(body, ModalBody):
-        stiffness = body.stiffness.numpy()
-        rubbing = scene.material.get("damping", 0.0) * stiffness
-        forces += [Stiffness(stiffness), Damping(0.0, viscosity=rubbing)]
-    elif pins is not None and len(pins):
+    held = pins is not None and len(pins) > 0
+    own = isinstance(body, ModalBody)
+    stiffness = body.stiffness.numpy() if own else elastic_stiffness(body, modal, held=held)
+    rubbing = scene.material.get("damping", 0.0) * stiffness
+    forces += [Stiffness(stiffness), Damping(0.0, viscosity=rubbing)]
+    if held and not own:
         some = pins[np.unique(np.linspace(0, len(pins) - 1, 4).astype(int))]
         forces += [Handle(mesh.vertices[pin], mesh.vertices[pin], stiffness=1e3) for pin in some]
     return forces

@@ -110,7 +110,7 @@ def _cloth(*, seconds: float) -> tuple[list[dict], float]:
     ratio = 0.0
     for label, warp in (("warped modes", True), ("linear modes", False)):
         body = modal_body(soft, mesh, pins, warp=warp, modes=8, handles=40)
-        actor = Actor(body, forces=acting_on(soft, mesh, pins, body), contacts=0)
+        actor = Actor(body, forces=acting_on(soft, mesh, pins, body, body), contacts=0)
         options = {"fps": 24, "dt": 1 / 120, "order": 2}
         simulate(actor, seconds=0.1, **options)
         runs = [simulate(actor, seconds=seconds, **options) for _ in range(_REPEATS)]

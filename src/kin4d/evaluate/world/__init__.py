@@ -88,8 +88,7 @@ def run(
         if MODEL in learned and learned[MODEL].frames is None:
             found.append(trials.chained(cases, learned[MODEL], 1 if quick else 12))
         found.append(trials.few_steps(cases, learned, 1 if quick else 8))
-        timed = {name: imagine for name, imagine in rows.items() if name not in TRIVIAL}
-        found.append(trials.speed(cases, timed, 1 if quick else 5))
+        found.append(trials.speed(cases, learned, 1 if quick else 5))
         if pictures is not None:
             _draw(cases, rows[MODEL if MODEL in rows else COMPOSITE], pictures)
     for part in found:

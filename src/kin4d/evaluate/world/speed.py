@@ -8,42 +8,70 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from kin4d.data.episodes.episode import Episode
 from kin4d.data.episodes.lessons import situation_of
-from kin4d.evaluate.world.imaginers import Imaginer
+from kin4d.world.flow_world import FlowWorld
+from kin4d.world.situation import Situation
+from kin4d.world.world import Imaginer
 
 _TIMES = 3
 _SIDE = 1024
 
 
-def speeds(episodes: Sequence[Episode], rows: Mapping[str, Imaginer]) -> list[dict[str, Any]]:
-    """A row per imaginer: median seconds of a clip, drawing the robot included, all cores."""
+def speeds(episodes: Sequence[Episode], models: Mapping[str, Imaginer]) -> list[dict[str, Any]]:
+    """A row per model: median seconds of a clip, drawing the robot included, all cores."""
     peak = matmul_peak()
-    for imagine in rows.values():
-        imagine(situation_of(episodes[0], threads=None))  # what is compiled once costs nothing
     found = []
-    for name, imagine in rows.items():
+    for name, model in models.items():
+        first = situation_of(episodes[0], threads=None)
+        model.imagine(first)  # what is compiled once costs nothing
+        with FlopCounterMode(display=False) as counter:
+            model.imagine(first)
+        work = 1e-9 * counter.get_total_flops()
         drawing, telling = [], []
         for episode in episodes:
             begin = time.perf_counter()
             situation = situation_of(episode, threads=None)
             drawn = time.perf_counter()
-            imagine(situation)
+            model.imagine(situation)
             drawing.append(drawn - begin)
             telling.append(time.perf_counter() - drawn)
+        imagining = float(np.median(telling))
         found.append(
             {
                 "speed of": name,
                 "clips": len(episodes),
                 "robot s": float(np.median(drawing)),
-                "imagining s": float(np.median(telling)),
+                "imagining s": imagining,
                 "clip s": float(np.median(np.add(drawing, telling))),
                 "threads": torch.get_num_threads(),
-                "matmul peak GFLOP/s": peak,
+                "GFLOP": work,
+                "of matmul peak": work / imagining / peak,
+                **(_steps(model, first) if isinstance(model, FlowWorld) else {}),
             }
         )
     return found
+
+
+def _steps(model: FlowWorld, situation: Situation) -> dict[str, float]:
+    """What a step of the flow takes: the transformer alone."""
+    transformer, seconds = model.generator.transformer, []
+
+    def begin(*_: object) -> None:
+        seconds.append(-time.perf_counter())
+
+    def end(*_: object) -> None:
+        seconds[-1] += time.perf_counter()
+
+    hooks = transformer.register_forward_pre_hook(begin), transformer.register_forward_hook(end)
+    for _ in range(_TIMES):
+        model.imagine(situation)
+    for hook in hooks:
+        hook.remove()
+    step = min(seconds)
+    return {"step s": step, "tokens per s": model.generator.config.tokens / step}
 
 
 def matmul_peak() -> float:

@@ -202,10 +202,10 @@ def chained(cases: Cases, model: WorldModel, count: int) -> Report:
     return report
 
 
-def speed(cases: Cases, rows: Mapping[str, Imaginer], count: int) -> Report:
+def speed(cases: Cases, models: Mapping[str, WorldModel], count: int) -> Report:
     """Seconds of a clip, from the robot's motion on."""
     some = next(iter(cases.chosen.values()))[:count]
-    report = Report(rows=speeds([cases.episode(where) for where in some], rows))
+    report = Report(rows=speeds([cases.episode(where) for where in some], models))
     for row in report.rows:
         if row["speed of"] == MODEL:
             title = "a clip of 49 frames, robot drawn (s)"
