@@ -70,3 +70,17 @@ def test_a_generator_is_trained_on_kept_latents(store, tmp_path, capsys):
     video = World.from_pretrained(weights).imagine(situation_of(store.episode(0)))
     assert video.rgb.shape == (49, 64, 96, 3)
     assert np.isfinite(video.xyz).mean() > 0.5
+
+
+def test_a_codec_is_made_and_a_generator_works_in_its_latents(store, tmp_path, capsys):
+    from kin4d.world.generator import load_generator
+
+    where = ["--episodes", str(store.path), "--steps", "1", "--json"]
+    form = ["--form", "pca", "--channels", "4"]
+    assert main(["train", "codec", "--out", str(tmp_path / "pca"), *form, *where]) == 0
+    lost = json.loads(capsys.readouterr().out)
+    assert 0 < lost["metres"] < 1
+    shared = ["--codec", lost["codec"], "--batch", "1"]
+    assert main(["train", "generator", "--out", str(tmp_path / "run"), *shared, *where]) == 0
+    config = load_generator(tmp_path / "run").config
+    assert (config.codec, config.latent_channels) == ("pca", 4)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from kin4d.cli.output import say
+from kin4d.cli.train_codec import Codec
 from kin4d.cli.train_generator import Generator
 from kin4d.cli.train_world import World
 
@@ -131,6 +132,7 @@ Task = (
     Annotated[Objects, tyro.conf.subcommand("objects")]
     | Annotated[World, tyro.conf.subcommand("world")]
     | Annotated[Generator, tyro.conf.subcommand("generator")]
+    | Annotated[Codec, tyro.conf.subcommand("codec")]
 )
 
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kin4d.cli.output import say
+from kin4d.cli.train_codec import PROCESS_SEED, make_codec_of
 from kin4d.errors import InputError
-from kin4d.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kin4d.data.episodes.store import EpisodeStore
-    from kin4d.world.batch import Clips
     from kin4d.world.codec import AnyCodec
     from kin4d.world.config import WorldConfig
 
-_PROCESS_SEED = 7919  # apart enough that no two processes share a stream
-_FITTED = 200  # episodes that a linear codec is fitted to
 _DEV = 8  # episodes that checkpoints are judged by
 
 
@@ -47,7 +41,7 @@ class Generator:
     fusion: Literal["width", "channel"] | None = None
     """How colour and geometry are joined, instead of the preset's."""
     codec: Path | None = None
-    """A codec's file, to share one between runs."""
+    """A codec's file, to share one between runs; see `kin4d train codec`."""
     begin: str | None = None
     """Weights to begin from, with a new schedule; by default chance."""
     steps: int | None = None
@@ -70,6 +64,7 @@ class Generator:
 
         from kin4d.data.episodes.latents import Latents, clips_from
         from kin4d.data.episodes.store import EpisodeStore
+        from kin4d.world.codec import codec_facts
         from kin4d.world.config import PRESETS
         from kin4d.world.generator import Generator as Model
         from kin4d.world.train import planned, train_world
@@ -84,7 +79,9 @@ class Generator:
         if given.get("start") == "noise":
             given["target"] = "velocity"
         config = replace(PRESETS[self.preset], **given)
-        codec = self._codec(store, train, config)
+        codec = self._codec(store, config)
+        facts = codec_facts(codec)
+        config = replace(config, codec=facts["form"], latent_channels=facts["channels"])
         latents = Latents(self.out / "latents", store, Model(config, codec))
         plan = planned(
             self.preset,
@@ -95,7 +92,7 @@ class Generator:
         )
         model = train_world(
             lambda rank, step: latents.batches(
-                train, batch=self.batch, seed=self.seed + _PROCESS_SEED * rank, step=step
+                train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step
             ),
             self.out,
             codec=codec,
@@ -114,40 +111,18 @@ class Generator:
             as_json=self.json,
         )
 
-    def _codec(self, store: EpisodeStore, train: list[int], config: WorldConfig) -> AnyCodec:
+    def _codec(self, store: EpisodeStore, config: WorldConfig) -> AnyCodec:
         """Given, or kept from before, or made now."""
-        from kin4d.data.episodes.latents import clips_from
-        from kin4d.data.episodes.lessons import chosen
-        from kin4d.world.batch import videos_of
         from kin4d.world.codec import load_codec, save_codec
         from kin4d.world.generator import CODEC_FILE
-        from kin4d.world.pca import fit_pca
         from kin4d.world.train import planned
-        from kin4d.world.vae import VaeSizes, train_vae
 
         file = self.codec or self.out / CODEC_FILE
         if file.exists():
             return load_codec(file)
         if self.codec is not None:
             raise InputError("there is no such codec", value=str(self.codec))
-        if config.codec == "pca":
-            spread = train[:: max(1, len(train) // _FITTED)][:_FITTED]
-            clips = (clips_from(store.episode(n), config) for n in track(spread, "fitting a codec"))
-            made: AnyCodec = fit_pca(
-                (video for one in clips for video in videos_of(one)), config.latent_channels
-            )
-        else:
-
-            def feed(rank: int, step: int) -> Iterator[Clips]:
-                for _, some in chosen(train, 1, self.seed + _PROCESS_SEED * rank, step):
-                    yield clips_from(store.episode(some[0]), config)
-
-            made = train_vae(
-                feed,
-                self.out / "vae",
-                plan=planned(self.preset, steps=self.steps, seed=self.seed),
-                sizes=VaeSizes(width=config.vae_width, channels=config.latent_channels),
-                dev=list(islice(feed(1, 0), 2)),
-            )
+        plan = planned(self.preset, steps=self.steps, seed=self.seed)
+        made = make_codec_of(store, config, plan, self.out)
         save_codec(file, made)
         return made

@@ -63,7 +63,7 @@ def run(
     """
     entries = find_weights(weights)
     everywhere, apart = rows_of(entries)
-    every = recipes(each=1 if quick else 2, unseen=1 if quick else 4, objects=objects, seed=seed)
+    every = recipes(each=1, unseen=1 if quick else 2, objects=objects, seed=seed)
     if quick:
         groups = dict.fromkeys(recipe.group for recipe in every)
         every = [[one for one in every if one.group == group][:2] for group in groups]

@@ -1,0 +1,128 @@
+"""`kin4d train codec`: what turns videos into latents and back, for generators to work in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from kin4d.cli.output import say
+from kin4d.errors import InputError
+from kin4d.progress import track
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kin4d.data.episodes.store import EpisodeStore
+    from kin4d.training import Plan
+    from kin4d.world.batch import Clips
+    from kin4d.world.codec import AnyCodec
+    from kin4d.world.config import WorldConfig
+
+PROCESS_SEED = 7919
+"""Apart enough that no two processes share a stream."""
+
+_FITTED = 200  # episodes that a linear codec is fitted to
+_JUDGED = 16  # held-out episodes that tell what a codec loses
+
+
+@dataclass(frozen=True)
+class Codec:
+    """Train a VAE on episodes, or fit a linear codec; run the same command again to go on.
+
+    `kin4d train generator --codec OUT/codec.safetensors` then works in its latents.
+    """
+
+    out: Path
+    """Folder of the run."""
+    episodes: Path
+    """A store; see `kin4d data episodes`."""
+    form: Literal["vae", "pca"] = "vae"
+    """Wan's autoencoder, or principal components of patches."""
+    preset: Literal["tiny", "small", "wan14b"] = "tiny"
+    """Size of the pictures, and length of training."""
+    channels: int = 16
+    """Numbers per cell of 4 frames by 8 x 8 pixels."""
+    width: int = 16
+    """Channels of the VAE's first layer; the published one has 96."""
+    steps: int | None = None
+    """Of one clip each, instead of the preset's; may be changed when going on."""
+    rate: float | None = None
+    """Learning rate, instead of the preset's."""
+    seed: int = 0
+    """Of weights, data and chance."""
+    threads: int = 1
+    """Of the processor."""
+    save_every: float = 180.0
+    """Seconds between checkpoints."""
+    json: bool = False
+    """Print JSON for machines."""
+
+    def run(self) -> None:
+        import torch
+
+        from kin4d.data.episodes.latents import clips_from
+        from kin4d.data.episodes.store import EpisodeStore
+        from kin4d.world.codec import save_codec
+        from kin4d.world.config import PRESETS
+        from kin4d.world.generator import CODEC_FILE
+        from kin4d.world.train import planned
+        from kin4d.world.vae import measure_codec
+
+        torch.set_num_threads(self.threads)
+        store = EpisodeStore.open(self.episodes)
+        config = replace(
+            PRESETS[self.preset],
+            codec=self.form,
+            latent_channels=self.channels,
+            vae_width=self.width,
+        )
+        plan = planned(
+            self.preset,
+            steps=self.steps,
+            rate=self.rate,
+            seed=self.seed,
+            save_every=self.save_every,
+        )
+        codec = make_codec_of(store, config, plan, self.out)
+        file = self.out / CODEC_FILE
+        save_codec(file, codec)
+        held_out = store.numbers("val")[:_JUDGED] or store.numbers("train")[:_JUDGED]
+        lost = measure_codec(codec, (clips_from(store.episode(n), config) for n in held_out))
+        say(
+            f"{file}: colours come back at {lost['psnr']:.1f} dB, points within "
+            f"{1e3 * lost['metres']:.1f} mm; {100 * lost['flipped']:.2f} % of pixels lose their "
+            "points or gain some",
+            {"codec": str(file), **lost},
+            as_json=self.json,
+        )
+
+
+def make_codec_of(store: EpisodeStore, config: WorldConfig, plan: Plan, out: Path) -> AnyCodec:
+    """The codec of a config, fitted to or trained on a store's training episodes."""
+    from kin4d.data.episodes.latents import clips_from
+    from kin4d.data.episodes.lessons import chosen
+    from kin4d.world.batch import videos_of
+    from kin4d.world.pca import fit_pca
+    from kin4d.world.vae import VaeSizes, train_vae
+
+    train = store.numbers("train")
+    if not train:
+        raise InputError("the store has no episodes to train on", value=len(store))
+    if config.codec == "pca":
+        spread = train[:: max(1, len(train) // _FITTED)][:_FITTED]
+        clips = (clips_from(store.episode(n), config) for n in track(spread, "fitting a codec"))
+        return fit_pca((video for one in clips for video in videos_of(one)), config.latent_channels)
+
+    def feed(rank: int, step: int) -> Iterator[Clips]:
+        for _, some in chosen(train, 1, plan.seed + PROCESS_SEED * rank, step):
+            yield clips_from(store.episode(some[0]), config)
+
+    return train_vae(
+        feed,
+        out / "vae",
+        plan=plan,
+        sizes=VaeSizes(width=config.vae_width, channels=config.latent_channels),
+        dev=list(islice(feed(1, 0), 2)),
+    )
