@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -90,6 +91,15 @@ def fit(
     return _result(body, chosen, error, rest_error, tuple(float(e) for e in errors))
 
 
+class _Match(NamedTuple):
+    """Which points lie nearest: `near` [M] of the body's to the target's, `found` [N] the reverse
+    (empty if the target is partial); and the mean distance (m)."""
+
+    error: float
+    near: np.ndarray
+    found: np.ndarray
+
+
 class _Problem:
     """Points that move with q, and points they should lie on."""
 
@@ -110,40 +120,48 @@ class _Problem:
 
     def errors(self, q: Tensor) -> np.ndarray:
         """[S] mean distances (m) at q [S, k]."""
-        with torch.no_grad():
-            return np.array([self._error(x) for x in self.move(q).numpy()])
+        return np.array([match.error for match in self._matches(q)])
 
-    def _error(self, x: np.ndarray) -> float:
-        back = KDTree(x).query(self.some)[0].mean()
-        return float(back if self.partial else (self.tree.query(x)[0].mean() + back) / 2)
+    def _matches(self, q: Tensor) -> list[_Match]:
+        with torch.no_grad():
+            return [self._match(x) for x in self.move(q).numpy()]
+
+    def _match(self, x: np.ndarray) -> _Match:
+        back, near = KDTree(x).query(self.some)
+        if self.partial:
+            return _Match(float(back.mean()), near, near[:0])
+        there, found = self.tree.query(x)
+        return _Match(float(there.mean() + back.mean()) / 2, near, found)
 
     def descend(self, q: Tensor, iterations: int) -> tuple[Tensor, np.ndarray]:
         """Where starts q [S, k] lead, and their errors."""
-        errors, best, now = self.errors(q), q.clone(), q.clone()
+        best, now, matches = q.clone(), q, self._matches(q)
+        errors = np.array([match.error for match in matches])
         for reach in np.geomspace(*_NARROW, iterations) * self.size:
-            now = torch.stack([self._step(row, float(reach)) for row in now])
-            after = self.errors(now)
+            pairs = zip(now, matches, strict=True)
+            now = torch.stack([self._step(row, match, float(reach)) for row, match in pairs])
+            matches = self._matches(now)
+            after = np.array([match.error for match in matches])
             better = after < errors
             best[torch.from_numpy(better)] = now[torch.from_numpy(better)]
             errors = np.where(better, after, errors)
         return best, errors
 
-    def _step(self, q: Tensor, reach: float) -> Tensor:
+    def _step(self, q: Tensor, match: _Match, reach: float) -> Tensor:
         """One damped Gauss-Newton step of q [k] towards the nearest points."""
         count = len(q)
         with torch.no_grad():
             rows = torch.cat([q[None], q + _STEP * torch.eye(count, dtype=q.dtype)])
             moved = self.move(rows).numpy()
         x, jacobian = moved[0], np.moveaxis((moved[1:] - moved[0]) / _STEP, 0, -1)
-        near = KDTree(x).query(self.some)[1]
+        near, found = match.near, match.found
         residual, slope, across = x[near] - self.some, jacobian[near], self.some_across
         if not self.partial:
-            found = self.tree.query(x)[1]
             residual = np.concatenate([residual, x - self.target[found]])
             slope = np.concatenate([slope, jacobian])
             across = np.concatenate([across, self.across[found]])
         weight = 1 / (1 + np.square(residual).sum(-1) / reach**2) ** 2
-        flat = np.einsum("p,pij,pjk->pik", weight, across, slope).reshape(-1, count)
+        flat = ((weight[:, None, None] * across) @ slope).reshape(-1, count)
         metric = flat.T @ slope.reshape(-1, count)
         pull = flat.T @ residual.reshape(-1)
         damp = 1e-3 * np.trace(metric) / count + 1e-12

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -16,14 +17,14 @@ from kin4d.bodies.body import expect_coordinates
 from kin4d.errors import InputError
 from kin4d.geometry.dual_quaternion import dq_to_matrix
 from kin4d.geometry.mesh import Mesh
-from kin4d.geometry.sampling import SurfaceSamples
+from kin4d.geometry.sampling import SurfaceSamples, place_masses
 from kin4d.geometry.skin import Skin
 from kin4d.neurok.decoder import Rig, SkinnedDecoder
 from kin4d.neurok.encoders import Claims
 from kin4d.neurok.model import Neurok
 from kin4d.neurok.pretrained import from_pretrained
 from kin4d.neurok.reading import Reading, read_mesh
-from kin4d.neurok.reduction import Metric, reduce
+from kin4d.neurok.reduction import Metric, joints, reduce
 from kin4d.neurok.settling import settle
 from kin4d.neurok.twists import TWIST
 
@@ -33,6 +34,10 @@ states of training."""
 
 SEARCH = 6.0
 """The same for a fit, which has a target to be sure of."""
+
+
+Count = int | Literal["joints"] | None
+"""How many coordinates a body is to have; see `LearnedBody.from_mesh`."""
 
 
 class LearnedBody:
@@ -61,9 +66,9 @@ class LearnedBody:
         reading: Reading,
         net: Neurok,
         *,
-        mass: float = 1.0,
+        mass: float | np.ndarray = 1.0,
         mass_points: int = 256,
-        count: int | None = None,
+        count: Count = None,
         metric: Metric = "mass",
     ) -> None:
         self.rest, self._reading = mesh, reading
@@ -81,7 +86,7 @@ class LearnedBody:
         # Samples are in random order and stand for equal areas: the first are as good as any.
         some = torch.arange(min(mass_points, len(reading.samples)))
         self._point_rig = self._rig(reading.surface.points[:, some], self._shape.claims.rows(some))
-        self.mass = torch.full((len(some),), mass / len(some), dtype=torch.float64)
+        self.mass = torch.from_numpy(place_masses(mesh, reading.samples.face[: len(some)], mass))
         self._turn = torch.from_numpy(reading.box.turn)
         self._centre = torch.from_numpy(reading.box.centre)
         # Directions need no more than float32, and many derivatives are taken here.
@@ -93,10 +98,13 @@ class LearnedBody:
                 lambda z: quick.move(z.unflatten(0, (1, -1, TWIST)))[0],
                 mean,
                 self.mass.float(),
-                count=count,
+                count=None if count == "joints" else count,
                 metric=metric,
             )
         self._basis = found.basis.double()
+        if count == "joints":
+            share = self._vertex_claims.weights[0, :, 1:].mean(0)
+            self._basis = joints(self._encoding.gains[0], share).double()
         self.motions = found.motions.double() / reading.box.scale
         self._mean = self._basis.mT @ mean.double()
         k = self._basis.shape[1]
@@ -114,8 +122,8 @@ class LearnedBody:
         model: str | Path = "small",
         *,
         up: str = "z",
-        mass: float = 1.0,
-        coordinates: int | None = None,
+        mass: float | np.ndarray = 1.0,
+        coordinates: Count = None,
         metric: Metric = "mass",
         points: int = 1024,
     ) -> LearnedBody:
@@ -125,13 +133,13 @@ class LearnedBody:
             mesh: Any; metres.
             model: Weights; see `kin4d.neurok.from_pretrained`.
             up: The mesh's axis that points up, "y" or "z": the model has seen things stand.
-            mass: kg, spread evenly over the surface.
-            coordinates: How many; None lets the spectrum decide.
+            mass: kg, spread evenly over the surface; or [F], of each triangle, where it is known.
+            coordinates: How many; None lets the spectrum decide, which suits fits: room for what
+                the model is not sure of. "joints" leaves every part its likeliest screw alone,
+                which suits mechanics: a push then swings a door and does not lift it off.
             metric: What it is the spectrum of; see `kin4d.neurok.reduction`.
             points: Surface samples the networks look at.
         """
-        if not mass > 0:
-            raise InputError("mass", value=mass, allowed="> 0 kg")
         net, familiarity = _cached_model(str(model))
         reading = read_mesh(mesh, up=up, points=points)
         body = cls(mesh, reading, net, mass=mass, count=coordinates, metric=metric)
@@ -160,14 +168,28 @@ class LearnedBody:
 
     def probe(self, samples: SurfaceSamples) -> Callable[[Tensor], Tensor]:
         """The map q [..., k] -> places on the surface [..., N, 3] (m)."""
-        corners = torch.from_numpy(samples.corners.ravel())
+        corners = torch.from_numpy(samples.corners)
+        shares = torch.from_numpy(samples.barycentric)[..., None]
+        points, claimed = self._reading.vertices.points[0], self._vertex_claims.weights[0][corners]
+        # A place whose corners follow the same tokens moves as one point does; others are put
+        # together from their corners.
+        alike = (claimed == claimed[:, :1]).flatten(1).all(1)
+        alike &= isinstance(self._decoder, SkinnedDecoder)
+        one, torn = torch.nonzero(alike).flatten(), torch.nonzero(~alike).flatten()
+        middles = (points[corners[one]] * shares[one]).sum(1)
+        ends = corners[torn].flatten()
         rig = self._rig(
-            self._reading.vertices.points[:, corners], self._vertex_claims.rows(corners)
+            torch.cat([middles, points[ends]])[None],
+            self._vertex_claims.rows(torch.cat([corners[one, 0], ends])),
         )
-        weights = torch.from_numpy(samples.barycentric)[..., None]
 
         def move(q: Tensor) -> Tensor:
-            return (self._move(rig, q).unflatten(-2, (-1, 3)) * weights.to(q.dtype)).sum(-2)
+            found = self._move(rig, q)
+            pieces = found[..., len(one) :, :].unflatten(-2, (-1, 3))
+            moved = torch.empty(*q.shape[:-1], len(samples), 3, dtype=q.dtype)
+            moved[..., one, :] = found[..., : len(one), :]
+            moved[..., torn, :] = (pieces * shares[torn].to(q.dtype)).sum(-2)
+            return moved
 
         return move
 
