@@ -106,7 +106,7 @@ def _of_mesh(path: str, making: Making) -> Body:
     if kind == "learned":
         from kin4d.neurok.body import LearnedBody
 
-        return LearnedBody.from_mesh(mesh, mass=material.mass_of(mesh))
+        return LearnedBody.from_mesh(mesh, mass=material.mass_of(mesh), coordinates="joints")
     if kind == "rigid":
         inertial = Inertial.of_mesh(mesh, density=material.density, thickness=material.thickness)
         return Floating(RigidBody(mesh, inertial=inertial))

@@ -25,6 +25,7 @@ from kin4d.neurok.model import Neurok
 from kin4d.neurok.pretrained import from_pretrained
 from kin4d.neurok.reading import Reading, read_mesh
 from kin4d.neurok.reduction import Metric, joints, reduce
+from kin4d.neurok.screws import LEAST_CLAIM
 from kin4d.neurok.settling import settle
 from kin4d.neurok.twists import TWIST
 
@@ -103,8 +104,8 @@ class LearnedBody:
             )
         self._basis = found.basis.double()
         if count == "joints":
-            share = self._vertex_claims.weights[0, :, 1:].mean(0)
-            self._basis = joints(self._encoding.gains[0], share).double()
+            size = self._shape.claims.weights[0, :, 1:].sum(0)
+            self._basis = joints(self._encoding.gains[0], size, least=LEAST_CLAIM).double()
         self.motions = found.motions.double() / reading.box.scale
         self._mean = self._basis.mT @ mean.double()
         k = self._basis.shape[1]

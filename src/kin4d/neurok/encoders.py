@@ -7,14 +7,13 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from kin4d.neurok.config import NeurokConfig
 from kin4d.neurok.layers import Block, fourier, mlp, pool, spread
+from kin4d.neurok.screws import ScrewReader
 from kin4d.neurok.twists import TWIST, extents, fit_twists
 
 _LEAST_SHARE = 0.02
-_LEAST_GAIN = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,9 +137,7 @@ class PriorEncoder(nn.Module):
         self.read = Block(width, heads, expand=1)
         self.final_key = nn.Linear(width, width)
         self.final = Claim(width, heads)
-        self.screws = mlp(width, width, TWIST * TWIST, zero=True)
-        self.gains = mlp(width, width, TWIST, zero=True)
-        self.mean = mlp(width, width, TWIST, zero=True)
+        self.screws = ScrewReader(width)
 
     def forward(self, surface: Surface) -> tuple[Encoding, Claims]:
         """The encoding, and the claims on the points it was made from."""
@@ -162,13 +159,14 @@ class PriorEncoder(nn.Module):
         claims = Claims(self._share(logits + spread(votes, component)), features)
         tokens = self.final(tokens, claims.weights, value, points)
         centres, radii = extents(claims.weights[..., 1:].detach(), points)
+        screws = self.screws(tokens, claims.weights, points, surface.normals, centres, radii)
         encoding = Encoding(
             tokens=tokens,
             centres=centres,
             radii=radii,
-            screws=self._frames(tokens),
-            gains=_LEAST_GAIN + F.softplus(self.gains(tokens)),
-            mean=self.mean(tokens),
+            screws=screws.frames,
+            gains=screws.gains,
+            mean=screws.mean,
             claimants=claimants,
             shapes=shapes,
             groups=self.group_out(groups),
@@ -182,17 +180,6 @@ class PriorEncoder(nn.Module):
         logits, features = self._claim(own, encoding.claimants)
         votes = spread(encoding.votes, surface.component)
         return Claims(self._share(logits + votes), features)
-
-    def _frames(self, tokens: Tensor) -> Tensor:
-        """[B, T, 6, 6] orthonormal rows, by Gram and Schmidt: the first is free to be any twist."""
-        raw = self.screws(tokens).unflatten(-1, (TWIST, TWIST))
-        raw = raw + torch.eye(TWIST, dtype=raw.dtype, device=raw.device)
-        rows: list[Tensor] = []
-        for row in raw.unbind(-2):
-            for before in rows:
-                row = row - (row * before).sum(-1, keepdim=True) * before
-            rows.append(F.normalize(row, dim=-1))
-        return torch.stack(rows, -2)
 
     def _share(self, logits: Tensor) -> Tensor:
         # Shares that are cut off would never learn.

@@ -49,7 +49,7 @@ class LossWeights:
     robust: float = 0.05
     parting: float = 0.1
     guess: float = 0.5
-    screws: float = 0.003
+    screws: float = 0.01
     rise: float = 0.1
     seen: int = 128
 

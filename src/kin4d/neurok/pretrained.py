@@ -13,7 +13,7 @@ from kin4d.training.weights import SHIPPED as SHIPPED
 from kin4d.training.weights import check_fit, read_weights
 from kin4d.training.weights import weights_file as weights_file_of
 
-VERSION = 1
+VERSION = 2
 """Of the weights' layout; others are refused."""
 
 _FAMILIAR = "familiarity."

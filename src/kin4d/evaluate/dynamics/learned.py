@@ -38,7 +38,8 @@ def learned_bodies(count: int, *, seed: int) -> Iterator[tuple[Body, Stiffness]]
         return
     for made in held_out_objects(count, seed=seed):
         exact = made.body()
-        body = maker.from_mesh(exact.rest, model=MODEL, mass=float(exact.mass.sum()))
+        mass = float(exact.mass.sum())
+        body = maker.from_mesh(exact.rest, model=MODEL, mass=mass, coordinates="joints")
         yield body, soft_spring(body)
 
 

@@ -97,7 +97,7 @@ def _articulated(made: ArticulatedObject, rng: np.random.Generator) -> dict[str,
     }
     maker = learned_maker()
     if maker is not None:
-        methods["learned"] = lambda: maker.from_mesh(body.rest, mass=mass)
+        methods["learned"] = lambda: maker.from_mesh(body.rest, mass=mass, coordinates="joints")
     return _errors(true, methods, lambda _: [push.ours])
 
 
