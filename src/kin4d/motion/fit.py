@@ -127,10 +127,10 @@ class _Problem:
             return [self._match(x) for x in self.move(q).numpy()]
 
     def _match(self, x: np.ndarray) -> _Match:
-        back, near = KDTree(x).query(self.some)
+        back, near = (np.asarray(part) for part in KDTree(x).query(self.some))
         if self.partial:
             return _Match(float(back.mean()), near, near[:0])
-        there, found = self.tree.query(x)
+        there, found = (np.asarray(part) for part in self.tree.query(x))
         return _Match(float(there.mean() + back.mean()) / 2, near, found)
 
     def descend(self, q: Tensor, iterations: int) -> tuple[Tensor, np.ndarray]:

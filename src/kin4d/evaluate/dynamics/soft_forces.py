@@ -48,12 +48,12 @@ def acting_on(
     if scene.wind is not None:
         # Twice a plate's usual drag: the scene stops the air that meets it.
         forces.append(Wind(scene.wind, density=AIR_DENSITY, drag=2.0))
-    held = pins is not None and len(pins) > 0
+    held = np.zeros(0, int) if pins is None else pins
     own = isinstance(body, ModalBody)
-    stiffness = body.stiffness.numpy() if own else elastic_stiffness(body, modal, held=held)
+    stiffness = body.stiffness.numpy() if own else elastic_stiffness(body, modal, held=len(held) > 0)
     rubbing = scene.material.get("damping", 0.0) * stiffness
     forces += [Stiffness(stiffness), Damping(0.0, viscosity=rubbing)]
-    if held and not own:
-        some = pins[np.unique(np.linspace(0, len(pins) - 1, 4).astype(int))]
+    if len(held) and not own:
+        some = held[np.unique(np.linspace(0, len(held) - 1, 4).astype(int))]
         forces += [Handle(mesh.vertices[pin], mesh.vertices[pin], stiffness=1e3) for pin in some]
     return forces
