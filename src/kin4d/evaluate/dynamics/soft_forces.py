@@ -50,7 +50,10 @@ def acting_on(
         forces.append(Wind(scene.wind, density=AIR_DENSITY, drag=2.0))
     held = np.zeros(0, int) if pins is None else pins
     own = isinstance(body, ModalBody)
-    stiffness = body.stiffness.numpy() if own else elastic_stiffness(body, modal, held=len(held) > 0)
+    if own:
+        stiffness = body.stiffness.numpy()
+    else:
+        stiffness = elastic_stiffness(body, modal, held=len(held) > 0)
     rubbing = scene.material.get("damping", 0.0) * stiffness
     forces += [Stiffness(stiffness), Damping(0.0, viscosity=rubbing)]
     if len(held) and not own:
