@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
@@ -12,23 +11,20 @@ import tyro
 from kin4d.cli.output import say
 from kin4d.cli.train_codec import Codec
 from kin4d.cli.train_generator import Generator
+from kin4d.cli.train_options import PROCESS_SEED, Training
 from kin4d.cli.train_world import World
 
 if TYPE_CHECKING:
     from kin4d.data.pairs import Pairs
 
-_PROCESS_SEED = 7919  # apart enough that no two processes share a stream
 
-
-@dataclass(frozen=True)
-class Objects:
+@dataclass(frozen=True, kw_only=True)
+class Objects(Training):
     """Train a NeuROK model; run the same command again to go on after a stop.
 
     Under `accelerate launch` or `torchrun` the same command uses all processes.
     """
 
-    out: Path
-    """Folder of the run: checkpoint, weights, logs."""
     model: Literal["neurok", "cage"] = "neurok"
     """What to train; "cage" is the keypoint cage deformer that `kin4d bench ik` compares with."""
     preset: Literal["tiny", "small", "base"] = "small"
@@ -37,16 +33,10 @@ class Objects:
     """What to draw from: the names `kin4d data objects` knows."""
     shares: tuple[float, ...] = ()
     """How often each source is drawn; equal by default."""
-    steps: int | None = None
-    """Instead of the preset's; may be changed when going on."""
     points: int = 256
     """Per shape."""
     batch: int = 32
     """Shapes per step and process."""
-    rate: float | None = None
-    """Learning rate, instead of the preset's."""
-    seed: int = 0
-    """Of weights, data and chance."""
     decoder: Literal["skinned", "point"] = "skinned"
     """Form of the decoder."""
     motion: Literal["dual_quaternion", "offset"] = "dual_quaternion"
@@ -55,14 +45,8 @@ class Objects:
     """Vary the shapes beyond what their source does."""
     workers: int = 1
     """Processes that make data ahead."""
-    threads: int = 1
-    """Of the processor, for the networks: two beside another busy program are slower than one."""
     start: str | None = None
     """Weights to begin from, with a new schedule; by default chance."""
-    save_every: float = 180.0
-    """Seconds between checkpoints."""
-    json: bool = False
-    """Print JSON for machines."""
 
     def run(self) -> None:
         import torch
@@ -91,18 +75,12 @@ class Objects:
             )
 
         def feed(process: int, step: int) -> Iterator[Pairs]:
-            pairs = stream(self.seed + _PROCESS_SEED * process, "train", self.workers)
+            pairs = stream(self.seed + PROCESS_SEED * process, "train", self.workers)
             pairs.index = step
             return iter(pairs)
 
         held_out = stream(self.seed + 1, "dev", 0)
-        plan = planned(
-            self.preset,
-            steps=self.steps,
-            rate=self.rate,
-            seed=self.seed,
-            save_every=self.save_every,
-        )
+        plan = planned(self.preset, **self.changes)
         dev = [held_out[i] for i in range(8)]
         data = {
             "sources": [name.partition(":")[0] for name in self.sources],

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from kin4d.cli.output import say
+from kin4d.cli.train_options import PROCESS_SEED, EpisodeTraining
 from kin4d.errors import InputError
 from kin4d.progress import track
 
@@ -20,24 +21,17 @@ if TYPE_CHECKING:
     from kin4d.world.codec import AnyCodec
     from kin4d.world.config import WorldConfig
 
-PROCESS_SEED = 7919
-"""Apart enough that no two processes share a stream."""
-
 _FITTED = 200  # episodes that a linear codec is fitted to
 _JUDGED = 16  # held-out episodes that tell what a codec loses
 
 
-@dataclass(frozen=True)
-class Codec:
+@dataclass(frozen=True, kw_only=True)
+class Codec(EpisodeTraining):
     """Train a VAE on episodes, or fit a linear codec; run the same command again to go on.
 
     `kin4d train generator --codec OUT/codec.safetensors` then works in its latents.
     """
 
-    out: Path
-    """Folder of the run."""
-    episodes: Path
-    """A store; see `kin4d data episodes`."""
     form: Literal["vae", "pca"] = "vae"
     """Wan's autoencoder, or principal components of patches."""
     preset: Literal["tiny", "small", "wan14b"] = "tiny"
@@ -46,18 +40,6 @@ class Codec:
     """Numbers per cell of 4 frames by 8 x 8 pixels."""
     width: int = 16
     """Channels of the VAE's first layer; the published one has 96."""
-    steps: int | None = None
-    """Of one clip each, instead of the preset's; may be changed when going on."""
-    rate: float | None = None
-    """Learning rate, instead of the preset's."""
-    seed: int = 0
-    """Of weights, data and chance."""
-    threads: int = 1
-    """Of the processor."""
-    save_every: float = 180.0
-    """Seconds between checkpoints."""
-    json: bool = False
-    """Print JSON for machines."""
 
     def run(self) -> None:
         import torch
@@ -78,13 +60,7 @@ class Codec:
             latent_channels=self.channels,
             vae_width=self.width,
         )
-        plan = planned(
-            self.preset,
-            steps=self.steps,
-            rate=self.rate,
-            seed=self.seed,
-            save_every=self.save_every,
-        )
+        plan = planned(self.preset, **self.changes)
         codec = make_codec_of(store, config, plan, self.out)
         file = self.out / CODEC_FILE
         save_codec(file, codec)

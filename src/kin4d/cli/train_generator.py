@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kin4d.cli.output import say
-from kin4d.cli.train_codec import PROCESS_SEED, make_codec_of
+from kin4d.cli.train_codec import make_codec_of
+from kin4d.cli.train_options import PROCESS_SEED, EpisodeTraining
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,18 +19,14 @@ if TYPE_CHECKING:
 _DEV = 8  # episodes that checkpoints are judged by
 
 
-@dataclass(frozen=True)
-class Generator:
+@dataclass(frozen=True, kw_only=True)
+class Generator(EpisodeTraining):
     """Train a diffusion transformer on episodes; run the same command again to go on after a stop.
 
     Its codec is fitted (pca) or trained (vae) first, if it is not given. Under `accelerate launch`
     or `torchrun` the same command uses all processes.
     """
 
-    out: Path
-    """Folder of the run."""
-    episodes: Path
-    """A store; see `kin4d data episodes`."""
     preset: Literal["tiny", "small", "wan14b"] = "tiny"
     """Size of the model and length of training."""
     control: (
@@ -44,20 +41,8 @@ class Generator:
     """A codec's file, to share one between runs; see `kin4d train codec`."""
     begin: str | None = None
     """Weights to begin from, with a new schedule; by default chance."""
-    steps: int | None = None
-    """Instead of the preset's; may be changed when going on."""
-    rate: float | None = None
-    """Learning rate, instead of the preset's."""
     batch: int = 4
     """Clips per step and process."""
-    seed: int = 0
-    """Of weights, data and chance."""
-    threads: int = 1
-    """Of the processor."""
-    save_every: float = 180.0
-    """Seconds between checkpoints."""
-    json: bool = False
-    """Print JSON for machines."""
 
     def run(self) -> None:
         import torch
@@ -83,13 +68,7 @@ class Generator:
         facts = codec_facts(codec)
         config = replace(config, codec=facts["form"], latent_channels=facts["channels"])
         latents = Latents(self.out / "latents", store, Model(config, codec))
-        plan = planned(
-            self.preset,
-            steps=self.steps,
-            rate=self.rate,
-            seed=self.seed,
-            save_every=self.save_every,
-        )
+        plan = planned(self.preset, **self.changes)
         model = train_world(
             lambda rank, step: latents.batches(
                 train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step

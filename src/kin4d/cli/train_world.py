@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from kin4d.cli.output import say
+from kin4d.cli.train_options import PROCESS_SEED, EpisodeTraining
 from kin4d.errors import InputError
 from kin4d.progress import track
 
@@ -16,31 +17,22 @@ if TYPE_CHECKING:
     from kin4d.training import Plan
     from kin4d.world.rigid.lesson import Lesson
 
-_PROCESS_SEED = 7919  # apart enough that no two processes share a stream
 _DEV = 60  # episodes that checkpoints are judged by
 _UNMEASURED = 4  # of so many lessons, one has fingers that go where they are told
 
 Network = Literal["gauge", "seer", "mover", "painter"]
 
 
-@dataclass(frozen=True)
-class World:
+@dataclass(frozen=True, kw_only=True)
+class World(EpisodeTraining):
     """Train a world model on episodes; run the same command again to go on after a stop.
 
     Its networks learn one after the other, each in a folder of its own, and are then joined into
     one file. Under `accelerate launch` or `torchrun` the same command uses all processes.
     """
 
-    out: Path
-    """Folder of the run."""
-    episodes: Path
-    """A store; see `kin4d data episodes`."""
     networks: tuple[Network, ...] = ("gauge", "seer", "mover")
     """Which to train. A world needs seer and mover; gauge and painter join it if they are there."""
-    steps: int | None = None
-    """Instead of each network's own number; may be changed when going on."""
-    rate: float | None = None
-    """Learning rate, instead of each network's own."""
     count: int | None = None
     """Training episodes: the first so many of the store, which may still grow; by default all."""
     batch: int = 16
@@ -51,14 +43,6 @@ class World:
     """Frames of a window of motion."""
     start: Path | None = None
     """A trained mover to begin from, with a new schedule; by default chance."""
-    seed: int = 0
-    """Of weights, data and chance."""
-    threads: int = 1
-    """Of the processor."""
-    save_every: float = 180.0
-    """Seconds between checkpoints."""
-    json: bool = False
-    """Print JSON for machines."""
 
     def run(self) -> None:
         import torch
@@ -78,9 +62,7 @@ class World:
     def _plan(self, name: str) -> Plan:
         from kin4d.world.rigid.train import PLANS
 
-        changes: dict[str, Any] = {"steps": self.steps, "rate": self.rate}
-        given = {key: value for key, value in changes.items() if value is not None}
-        return replace(PLANS[name], seed=self.seed, save_every=self.save_every, **given)
+        return replace(PLANS[name], **self.changes)
 
     def _gauge(self, store: EpisodeStore, train: list[int], dev: list[int], data: dict) -> None:
         from kin4d.data.episodes.lessons import depths
@@ -89,7 +71,7 @@ class World:
         judged = depths(store, dev, batch=self.batch, seed=self.seed) if dev else iter(())
         train_gauge(
             lambda rank, step: depths(
-                store, train, batch=self.batch, seed=self.seed + _PROCESS_SEED * rank, step=step
+                store, train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step
             ),
             self.out / "gauge",
             plan=self._plan("gauge"),
@@ -104,7 +86,7 @@ class World:
         judged = views(store, dev, batch=self.batch, seed=self.seed) if dev else iter(())
         train_seer(
             lambda rank, step: views(
-                store, train, batch=self.batch, seed=self.seed + _PROCESS_SEED * rank, step=step
+                store, train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step
             ),
             self.out / "seer",
             plan=self._plan("seer"),
@@ -159,7 +141,7 @@ class World:
                 train,
                 episodes=few,
                 frames=4,
-                seed=self.seed + _PROCESS_SEED * rank,
+                seed=self.seed + PROCESS_SEED * rank,
                 step=step,
             ),
             self.out / "painter",

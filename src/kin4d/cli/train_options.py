@@ -1,0 +1,45 @@
+"""What every `kin4d train` command is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROCESS_SEED = 7919
+"""Apart enough that no two processes share a stream."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """Options of a run; a command adds its own."""
+
+    out: Path
+    """Folder of the run: checkpoint, weights, logs."""
+    steps: int | None = None
+    """Instead of the preset's; may be changed when going on."""
+    rate: float | None = None
+    """Learning rate, instead of the preset's."""
+    seed: int = 0
+    """Of weights, data and chance."""
+    threads: int = 1
+    """Of the processor, for the networks: two beside another busy program are slower than one."""
+    save_every: float = 180.0
+    """Seconds between checkpoints."""
+    json: bool = False
+    """Print JSON for machines."""
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """To the plan of a preset."""
+        given = {"steps": self.steps, "rate": self.rate}
+        given = {name: value for name, value in given.items() if value is not None}
+        return {**given, "seed": self.seed, "save_every": self.save_every}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeTraining(Training):
+    """Options of a run on episodes."""
+
+    episodes: Path
+    """A store; see `kin4d data episodes`."""
