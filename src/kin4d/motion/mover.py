@@ -136,10 +136,20 @@ class Mover:
         """Joules."""
         return 0.5 * float(phase.p @ self.rates(phase))
 
-    def mass_points(self, phase: Phase) -> tuple[np.ndarray, np.ndarray]:
-        """Places [P, 3] (m) and velocities [P, 3] (m/s) of the mass points."""
-        q, map = phase.q, self.map
-        return map.points(q, phase.y), map.velocities(q, phase.jacobian, self.rates(phase))
+    def mass_points(self, phase: Phase, *, at_stop: float) -> tuple[np.ndarray, np.ndarray]:
+        """Places [P, 3] (m) and velocities [P, 3] (m/s) of the mass points.
+
+        Coordinates nearer than `at_stop` to a stop count as resting there: a step ends with half of
+        a kick that only the next one answers.
+        """
+        q, map, qd = phase.q, self.map, self.rates(phase)
+        if self.loads.stops is not None:
+            low, high = self.loads.stops[:, 0], self.loads.stops[:, 1]
+            free = np.flatnonzero(np.minimum(q - low, high - q) > at_stop)
+            if len(free) < len(q):
+                qd = np.zeros_like(q)
+                qd[free] = rates(np.ascontiguousarray(phase.jacobian[:, free]), phase.p[free])
+        return map.points(q, phase.y), map.velocities(q, phase.jacobian, qd)
 
     def loads_at(
         self,

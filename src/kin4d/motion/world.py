@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ _FAST = 1e4  # m/s, and sizes per second: nothing here moves so fast.
 _DEEPEST = 12  # A step is halved at most so often.
 _MEMORY = 0.05  # s: errors of velocities count as the way they make in this time.
 _NEAR = 1e-4  # rad or m from a stop, or sizes from a goal, that count as being there.
+_RESTING = 1e-6  # The same, of what rests there.
 _EVEN = 3e-7  # Sizes per step by which contacts may be violated, at most.
 
 
@@ -106,7 +108,8 @@ class World:
         """How far mass points are apart in two moments, at worst, in sizes."""
         worst = 0.0
         for mover, *pair in zip(self.movers, one.phases, two.phases, strict=True):
-            ways, speeds = zip(*map(mover.mass_points, pair), strict=True)
+            places = partial(mover.mass_points, at_stop=_RESTING)
+            ways, speeds = zip(*map(places, pair), strict=True)
             gap = np.linalg.norm(ways[0] - ways[1], axis=1)
             gap += _MEMORY * np.linalg.norm(speeds[0] - speeds[1], axis=1)
             worst = max(worst, float(gap.max()) / mover.size)
