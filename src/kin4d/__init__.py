@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kin4d.motion.scene import Actor as Actor
     from kin4d.motion.scene import Scene as Scene
     from kin4d.motion.simulate import simulate as simulate
+    from kin4d.neurok.articulation import articulate as articulate
     from kin4d.neurok.body import LearnedBody as LearnedBody
     from kin4d.render.pointmaps import render_bodies as render_bodies
     from kin4d.render.pointmaps import render_clip as render_clip
@@ -47,6 +48,7 @@ _HOME = {
     "RobotBody": "bodies.robot",
     "Scene": "motion.scene",
     "World": "world.world",
+    "articulate": "neurok.articulation",
     "fit": "motion.fit",
     "load_robot": "bodies.robot_names",
     "play": "bodies.body",

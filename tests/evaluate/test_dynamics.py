@@ -56,12 +56,13 @@ def test_a_fair_push_counts_that_the_whole_floats() -> None:
     assert np.linalg.norm(slope @ rate) == pytest.approx(0.3 * body.rest.diameter)
 
 
-def test_vertex_error_leaves_out_what_does_not_move() -> None:
+def test_vertex_error_of_all_and_of_what_moves() -> None:
     true = np.zeros((3, 4, 3))
     true[:, 0, 0] = [0, 1, 2]
-    last, mean = vertex_error(np.zeros_like(true), true, 2.0)
-    assert last == pytest.approx(1.0)
-    assert mean == pytest.approx((0 + 0.5 + 1) / 3)
+    found = vertex_error(np.zeros_like(true), true, 2.0)
+    assert found.last == pytest.approx(1.0)
+    assert found.moved == pytest.approx((0 + 0.5 + 1) / 3)
+    assert found.all == pytest.approx((0 + 0.5 + 1) / 12)
 
 
 def test_pca_follows_states_that_are_linear() -> None:

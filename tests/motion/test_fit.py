@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from kin4d.bodies import Body, hinge, slider_chain
+from kin4d.bodies import Body, RigidBody, hinge, slider_chain
 from kin4d.errors import InputError
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.primitives import box
 from kin4d.geometry.sampling import sample_surface
 from kin4d.motion.fit import fit
 
@@ -65,3 +67,37 @@ def test_a_mesh_is_a_target_too() -> None:
 def test_no_points_no_fit(wrong: np.ndarray) -> None:
     with pytest.raises(InputError):
         fit(hinge(), wrong)
+
+
+class _Glued(RigidBody):
+    """Two boxes that slide together along z, although only one of them should."""
+
+    def __init__(self, mesh: Mesh, still: np.ndarray) -> None:
+        super().__init__(mesh)
+        self.coordinates, self.q0 = ("up",), torch.zeros(1, dtype=torch.float64)
+        self.limits = torch.tensor([[-1.0, 1.0]], dtype=torch.float64)
+        self.free = torch.from_numpy(~still).double()
+        self.pieces = mesh.components[mesh.faces[:, 0]]
+
+    def vertices(self, q: torch.Tensor) -> torch.Tensor:
+        up = torch.tensor([0.0, 0, 1], dtype=torch.float64)
+        return torch.tensor(self.rest.vertices) + (q * self.free)[..., None] * up
+
+    def holding(self, faces: np.ndarray) -> Body:
+        still = ~self.free.bool().numpy()
+        still[np.unique(self.rest.faces[faces])] = True
+        return _Glued(self.rest, still)
+
+
+def test_a_piece_that_need_not_move_is_held() -> None:
+    pose = np.eye(4)
+    pose[0, 3] = 0.8
+    mesh = Mesh.concatenate([box((0.5, 0.5, 0.1)), box((0.5, 0.5, 0.1)).transformed(pose)])
+    body = _Glued(mesh, np.zeros(len(mesh.vertices), bool))
+    first = mesh.vertices[:, 0] < 0.4
+    goal = mesh.vertices + np.where(first[:, None], [0, 0, 0.2], 0.0)
+    goal_mesh = mesh.with_vertices(goal)
+    found = fit(body, sample_surface(goal_mesh, 3000, seed=4).points(goal))
+    assert found.body is not body
+    assert found.q[0] == pytest.approx(0.2, abs=0.01)
+    np.testing.assert_array_equal(found.vertices[~first], mesh.vertices[~first])

@@ -123,3 +123,17 @@ def test_weights_of_another_version_or_shape_are_refused(weights: Path, tmp_path
 def test_wrong_options_are_refused(two_boxes: Mesh, weights: Path, wrong: dict) -> None:
     with pytest.raises(InputError):
         LearnedBody.from_mesh(two_boxes, weights, **wrong)
+
+
+def test_what_is_held_stays_and_the_rest_moves_as_before(two_boxes: Mesh, weights: Path) -> None:
+    body = LearnedBody.from_mesh(two_boxes, weights, points=128)
+    lid = two_boxes.components[two_boxes.faces[:, 0]] == two_boxes.components[-1]
+    held = body.holding(lid)
+    q = body.limits[:, 1]
+    before, after = body.vertices(q).numpy(), held.vertices(q).numpy()
+    corners = np.unique(two_boxes.faces[lid])
+    np.testing.assert_array_equal(after[corners], two_boxes.vertices[corners])
+    others = np.setdiff1d(np.arange(len(before)), corners)
+    np.testing.assert_allclose(after[others], before[others], atol=1e-12)
+    assert len(np.unique(body.pieces[lid])) >= 1
+    assert not set(body.pieces[lid]) & set(body.pieces[~lid])

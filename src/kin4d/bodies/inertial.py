@@ -57,7 +57,21 @@ class Inertial:
                     properties.center_mass,
                     sign * properties.inertia * density,
                 )
-        return _shell(mesh, density * thickness)
+        return cls.of_shell(mesh, mesh.face_areas * density * thickness)
+
+    @classmethod
+    def of_shell(cls, mesh: Mesh, weights: np.ndarray) -> Inertial:
+        """Mass properties of a thin surface whose triangles weigh `weights` [F] (kg), integrated
+        exactly."""
+        corners = mesh.vertices[mesh.faces]
+        mass = float(weights.sum())
+        center = (weights[:, None] * corners.mean(1)).sum(0) / mass
+        corners = corners - center
+        # Mean of x x^T over a triangle: 1 / 12 * (sum_i v_i v_i^T + s s^T), s the corner sum.
+        total = corners.sum(1)
+        second = np.einsum("f,fci,fcj->ij", weights / 12, corners, corners)
+        second = second + np.einsum("f,fi,fj->ij", weights / 12, total, total)
+        return cls(mass, center, np.trace(second) * np.eye(3) - second)
 
     def mass_points(self) -> tuple[np.ndarray, np.ndarray]:
         """Six points [6, 3] (m) and masses [6] (kg) with this mass, centre and inertia.
@@ -72,17 +86,3 @@ class Inertial:
         offsets = (axes * reach).T
         points = self.center + np.concatenate([offsets, -offsets])
         return points, np.full(6, self.mass / 6)
-
-
-def _shell(mesh: Mesh, area_density: float) -> Inertial:
-    """Mass properties of a thin surface, `area_density` in kg/m^2, integrated exactly."""
-    corners = mesh.vertices[mesh.faces]
-    weights = mesh.face_areas * area_density
-    mass = float(weights.sum())
-    center = (weights[:, None] * corners.mean(1)).sum(0) / mass
-    corners = corners - center
-    # Integral of x x^T over a triangle: area / 12 * (sum_i v_i v_i^T + s s^T), s the corner sum.
-    total = corners.sum(1)
-    second = np.einsum("f,fci,fcj->ij", weights / 12, corners, corners)
-    second = second + np.einsum("f,fi,fj->ij", weights / 12, total, total)
-    return Inertial(mass, center, np.trace(second) * np.eye(3) - second)

@@ -104,9 +104,9 @@ def _of_mesh(path: str, making: Making) -> Body:
     if making.hold and kind not in ("solid", "sheet"):
         raise InputError(f"what is {kind} cannot be held", hint="add --kind sheet or --kind solid")
     if kind == "learned":
-        from kin4d.neurok.body import LearnedBody
+        from kin4d.neurok.articulation import articulate
 
-        return LearnedBody.from_mesh(mesh, mass=material.mass_of(mesh), coordinates="joints")
+        return articulate(mesh, mass=material.mass_of(mesh))
     if kind == "rigid":
         inertial = Inertial.of_mesh(mesh, density=material.density, thickness=material.thickness)
         return Floating(RigidBody(mesh, inertial=inertial))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -62,10 +62,15 @@ def fit(
     way = torch.linspace(0, 1, _FRAMES, dtype=torch.float64)[:, None]
     way = way * way * (3 - 2 * way)
     q = body.q0 + way * (torch.from_numpy(found.q) - body.q0)
-    write_motion(replace(play(body, q), up=up), output)
-    facts = asdict(found)
-    facts.pop("vertices")
-    facts |= {"q": found.q.tolist(), "written": str(output)}
+    write_motion(replace(play(found.body, q), up=up), output)
+    facts = {
+        "q": found.q.tolist(),
+        "error": found.error,
+        "rest_error": found.rest_error,
+        "moved": list(found.moved),
+        "starts": list(found.starts),
+        "written": str(output),
+    }
     say(
         f"mean distance {found.rest_error:.4g} m at rest, {found.error:.4g} m fitted; "
         f"moved: {', '.join(found.moved) or 'nothing'}; written to {output}",

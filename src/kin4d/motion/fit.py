@@ -2,14 +2,15 @@
 
 Several starts are brought closer together, in turns of nearest points and Gauss-Newton steps, with
 far points counting less and less. Then every coordinate the target does not ask for goes back to
-rest: what does not move stays exactly still.
+rest, and so does every piece of the surface that was nearer to the target before it was moved: what
+does not move stays exactly still.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -26,7 +27,23 @@ _MOST_TARGET = 4096  # points of the target that are looked at
 _STEP = 1e-6  # of coordinates, for differences
 _NARROW = (0.2, 0.02)  # reach of a far point's pull at the first and the last step, in sizes
 _SLIDE = 0.1  # weight of a distance along the surface, against one across it
+_AGAIN = 8  # steps after pieces were found to stay
+_PROBED = 8192  # places that tell which do
 _WORTH = 0.02  # share of the error a coordinate must take away to leave rest
+
+
+@runtime_checkable
+class Holding(Body, Protocol):
+    """A body that may be told that some of it does not move."""
+
+    @property
+    def pieces(self) -> np.ndarray:
+        """[F] the piece of the surface each triangle belongs to."""
+        ...
+
+    def holding(self, faces: np.ndarray) -> Body:
+        """The same body with triangles, faces [F] bool, held where they are."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,6 +51,7 @@ class Fit:
     """How a body was brought to a target.
 
     Attributes:
+        body: What was fitted: the body itself, or the same with pieces held that do not move.
         q: [k] float64 coordinates.
         vertices: [V, 3] float64 m, the surface there.
         error: Mean distance (m) between body and target points, both ways; from the target to the
@@ -43,6 +61,7 @@ class Fit:
         starts: Errors (m) of all starts that were followed, after they were.
     """
 
+    body: Body
     q: np.ndarray
     vertices: np.ndarray
     error: float
@@ -88,7 +107,18 @@ def fit(
     followed, errors = problem.descend(q, iterations)
     best = int(np.argmin(errors))
     chosen, error = problem.settle(followed[best], float(errors[best]), body.q0, rest_error)
-    return _result(body, chosen, error, rest_error, tuple(float(e) for e in errors))
+    tried = tuple(float(e) for e in errors)
+    still = None
+    if isinstance(body, Holding) and not partial:
+        still = _needless(body, chosen, problem, seed)
+    if isinstance(body, Holding) and still is not None:
+        held = body.holding(still)
+        problem = _Problem(_probe(held, seed), points, size, limits, partial)
+        followed, errors = problem.descend(chosen[None], _AGAIN)
+        again, less = problem.settle(followed[0], float(errors[0]), body.q0, rest_error)
+        if less < error:
+            body, chosen, error = held, again, less
+    return _result(body, chosen, error, rest_error, tried)
 
 
 class _Match(NamedTuple):
@@ -186,6 +216,20 @@ class _Problem:
             q, error = trial[first], float(errors[first])
 
 
+def _needless(body: Holding, q: Tensor, problem: _Problem, seed: int) -> np.ndarray | None:
+    """[F] bool: pieces of the surface that are nearer to the target if they stay; None if none."""
+    pieces = body.pieces
+    samples = sample_surface(body.rest, _PROBED, seed=seed + 2)
+    with torch.no_grad():
+        moved = samples.points(body.vertices(q).numpy())
+    rest = samples.points(body.rest.vertices)
+    piece, count = pieces[samples.face], int(pieces.max()) + 1
+    gone = np.bincount(piece, np.linalg.norm(moved - rest, axis=-1), minlength=count) > 0
+    here, there = (np.asarray(problem.tree.query(x)[0]) for x in (rest, moved))
+    needless = gone & (np.bincount(piece, there - here, minlength=count) > 0)
+    return needless[pieces] if needless.any() else None
+
+
 def _across(points: np.ndarray, tree: KDTree) -> np.ndarray:
     """[M, 3, 3] metrics in which moving along the surface of points [M, 3] costs little.
 
@@ -237,6 +281,7 @@ def _result(
         vertices = body.vertices(q).numpy()
     moved = (q != body.q0).tolist()
     return Fit(
+        body=body,
         q=q.numpy().copy(),
         vertices=vertices,
         error=error,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
@@ -22,10 +21,9 @@ from kin4d.geometry.skin import Skin
 from kin4d.neurok.decoder import Rig, SkinnedDecoder
 from kin4d.neurok.encoders import Claims
 from kin4d.neurok.model import Neurok
-from kin4d.neurok.pretrained import from_pretrained
+from kin4d.neurok.pretrained import cached_model
 from kin4d.neurok.reading import Reading, read_mesh
-from kin4d.neurok.reduction import Metric, joints, reduce
-from kin4d.neurok.screws import LEAST_CLAIM
+from kin4d.neurok.reduction import Metric, reduce
 from kin4d.neurok.settling import settle
 from kin4d.neurok.twists import TWIST
 
@@ -35,10 +33,6 @@ states of training."""
 
 SEARCH = 6.0
 """The same for a fit, which has a target to be sure of."""
-
-
-Count = int | Literal["joints"] | None
-"""How many coordinates a body is to have; see `LearnedBody.from_mesh`."""
 
 
 class LearnedBody:
@@ -69,7 +63,7 @@ class LearnedBody:
         *,
         mass: float | np.ndarray = 1.0,
         mass_points: int = 256,
-        count: Count = None,
+        count: int | None = None,
         metric: Metric = "mass",
     ) -> None:
         self.rest, self._reading = mesh, reading
@@ -78,12 +72,7 @@ class LearnedBody:
         self._decoder = copy.deepcopy(net.decoder).double()
         self._encoding = self._shape.encoding.double()
         self._inside = torch.from_numpy(reading.box.enter(mesh.vertices))[None]
-        # What follows nobody is not even computed: it stays exactly where it is.
-        mobile = self._vertex_claims.weights[0, :, 0] < 1
-        self._mobile = torch.nonzero(mobile | (net.config.decoder == "point")).flatten()
-        self._vertex_rig = self._rig(
-            self._inside[:, self._mobile], self._vertex_claims.rows(self._mobile)
-        )
+        self._rig_vertices()
         # Samples are in random order and stand for equal areas: the first are as good as any.
         some = torch.arange(min(mass_points, len(reading.samples)))
         self._point_rig = self._rig(reading.surface.points[:, some], self._shape.claims.rows(some))
@@ -99,13 +88,10 @@ class LearnedBody:
                 lambda z: quick.move(z.unflatten(0, (1, -1, TWIST)))[0],
                 mean,
                 self.mass.float(),
-                count=None if count == "joints" else count,
+                count=count,
                 metric=metric,
             )
         self._basis = found.basis.double()
-        if count == "joints":
-            size = self._shape.claims.weights[0, :, 1:].sum(0)
-            self._basis = joints(self._encoding.gains[0], size, least=LEAST_CLAIM).double()
         self.motions = found.motions.double() / reading.box.scale
         self._mean = self._basis.mT @ mean.double()
         k = self._basis.shape[1]
@@ -124,7 +110,7 @@ class LearnedBody:
         *,
         up: str = "z",
         mass: float | np.ndarray = 1.0,
-        coordinates: Count = None,
+        coordinates: int | None = None,
         metric: Metric = "mass",
         points: int = 1024,
     ) -> LearnedBody:
@@ -135,13 +121,12 @@ class LearnedBody:
             model: Weights; see `kin4d.neurok.from_pretrained`.
             up: The mesh's axis that points up, "y" or "z": the model has seen things stand.
             mass: kg, spread evenly over the surface; or [F], of each triangle, where it is known.
-            coordinates: How many; None lets the spectrum decide, which suits fits: room for what
-                the model is not sure of. "joints" leaves every part its likeliest screw alone,
-                which suits mechanics: a push then swings a door and does not lift it off.
+            coordinates: How many; None lets the spectrum decide, and leaves room for what the model
+                is not sure of. Mechanics rather wants joints: see `kin4d.neurok.articulate`.
             metric: What it is the spectrum of; see `kin4d.neurok.reduction`.
             points: Surface samples the networks look at.
         """
-        net, familiarity = _cached_model(str(model))
+        net, familiarity = cached_model(str(model))
         reading = read_mesh(mesh, up=up, points=points)
         body = cls(mesh, reading, net, mass=mass, count=coordinates, metric=metric)
         if familiarity is not None:
@@ -193,6 +178,37 @@ class LearnedBody:
             return moved
 
         return move
+
+    @cached_property
+    def pieces(self) -> np.ndarray:
+        """[F] int64: the piece of the surface that each triangle belongs to. A piece hangs together
+        and follows one part."""
+        faces = self.rest.faces
+        token = self._vertex_claims.weights[0].argmax(-1).numpy()
+        both = np.stack([self.rest.components[faces[:, 0]], token[faces[:, 0]]], 1)
+        return np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+
+    def holding(self, faces: np.ndarray) -> LearnedBody:
+        """This body with some triangles held where they are, faces [F] bool: what a target shows
+        to be still, whatever the network took it for."""
+        held = copy.copy(self)
+        held.__dict__.pop("pieces", None)
+        weights = self._vertex_claims.weights.clone()
+        corners = torch.from_numpy(np.unique(self.rest.faces[faces]))
+        weights[:, corners] = 0.0
+        weights[:, corners, 0] = 1.0
+        held._vertex_claims = Claims(weights, self._vertex_claims.features)
+        held._rig_vertices()
+        held.skin = held._find_skin()
+        return held
+
+    def _rig_vertices(self) -> None:
+        # What follows nobody is not even computed: it stays exactly where it is.
+        mobile = self._vertex_claims.weights[0, :, 0] < 1
+        self._mobile = torch.nonzero(mobile | (self._net.config.decoder == "point")).flatten()
+        self._vertex_rig = self._rig(
+            self._inside[:, self._mobile], self._vertex_claims.rows(self._mobile)
+        )
 
     def sample(self, count: int, *, seed: int = 0) -> Tensor:
         """[count, k] plausible coordinates, drawn from the prior and kept within the limits."""
@@ -271,11 +287,6 @@ class LearnedBody:
 
     def _rig(self, points: Tensor, claims: Claims) -> Rig:
         return self._decoder.rig(self._encoding, points.double(), claims.double())
-
-
-@lru_cache(maxsize=4)
-def _cached_model(name: str):
-    return from_pretrained(name)
 
 
 def _some(points: Tensor, count: int = 512) -> Tensor:

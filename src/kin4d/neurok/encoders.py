@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import cast
 
 import torch
@@ -10,10 +10,12 @@ from torch import Tensor, nn
 
 from kin4d.neurok.config import NeurokConfig
 from kin4d.neurok.layers import Block, fourier, mlp, pool, spread
-from kin4d.neurok.screws import ScrewReader
+from kin4d.neurok.mixture import Mixture
+from kin4d.neurok.screws import ScrewReader, Screws
 from kin4d.neurok.twists import TWIST, extents, fit_twists
 
 _LEAST_SHARE = 0.02
+_AGREED = 0.85  # share of a component's points that speak for the rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +141,8 @@ class PriorEncoder(nn.Module):
         self.final = Claim(width, heads)
         self.screws = ScrewReader(width)
 
-    def forward(self, surface: Surface) -> tuple[Encoding, Claims]:
-        """The encoding, and the claims on the points it was made from."""
+    def forward(self, surface: Surface) -> tuple[Encoding, Claims, Mixture]:
+        """The encoding, the claims on the points it was made from, and how parts may move."""
         points, component = surface.points, surface.component
         shapes = component_shapes(points, component)
         own = self._embed(surface, shapes)
@@ -158,8 +160,7 @@ class PriorEncoder(nn.Module):
         votes = pool(logits, component, count) * self.group_vote(groups)
         claims = Claims(self._share(logits + spread(votes, component)), features)
         tokens = self.final(tokens, claims.weights, value, points)
-        centres, radii = extents(claims.weights[..., 1:].detach(), points)
-        screws = self.screws(tokens, claims.weights, points, surface.normals, centres, radii)
+        centres, radii, screws = self._screws(claims.weights.detach(), surface)
         encoding = Encoding(
             tokens=tokens,
             centres=centres,
@@ -172,7 +173,7 @@ class PriorEncoder(nn.Module):
             groups=self.group_out(groups),
             votes=votes,
         )
-        return encoding, claims
+        return encoding, claims, screws.mixture
 
     def claim(self, encoding: Encoding, surface: Surface) -> Claims:
         """Claims on further points of encoded shapes."""
@@ -180,6 +181,28 @@ class PriorEncoder(nn.Module):
         logits, features = self._claim(own, encoding.claimants)
         votes = spread(encoding.votes, surface.component)
         return Claims(self._share(logits + votes), features)
+
+    def reread(
+        self, encoding: Encoding, claims: Claims, surface: Surface
+    ) -> tuple[Encoding, Mixture]:
+        """An encoding whose screws are read off other claims, such as settled ones."""
+        centres, radii, screws = self._screws(claims.weights, surface)
+        read = replace(
+            encoding,
+            centres=centres,
+            radii=radii,
+            screws=screws.frames,
+            gains=screws.gains,
+            mean=screws.mean,
+        )
+        return read, screws.mixture
+
+    def _screws(self, weights: Tensor, surface: Surface) -> tuple[Tensor, Tensor, Screws]:
+        """Middles, radii and screws of what tokens claim."""
+        centres, radii = extents(weights[..., 1:], surface.points)
+        firm = agreed(weights, surface.component, int(surface.component.max()) + 1)
+        screws = self.screws(firm, surface.points, surface.normals, centres, radii)
+        return centres, radii, screws
 
     def _share(self, logits: Tensor) -> Tensor:
         # Shares that are cut off would never learn.
@@ -214,9 +237,8 @@ class Posterior(nn.Module):
 
     def forward(
         self, encoding: Encoding, weights: Tensor, points: Tensor, moved: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Both [B, T, 6], for points [B, N, 3] of weights [B, N, 1 + T] that go to `moved`; and the
-        twists [B, T, 6] they were read from."""
+    ) -> tuple[Tensor, Tensor]:
+        """Both [B, T, 6], for points [B, N, 3] of weights [B, N, 1 + T] that go to `moved`."""
         twist, around = fit_twists(
             weights[..., 1:], points, moved, encoding.centres, encoding.radii
         )
@@ -225,7 +247,7 @@ class Posterior(nn.Module):
         for block in self.blocks:
             tokens = block(tokens)
         mean, log_variance = self.out(tokens).chunk(2, -1)
-        return along + mean, log_variance - 4.0, twist
+        return along + mean, log_variance - 4.0
 
 
 class TargetEncoder(nn.Module):
@@ -260,6 +282,13 @@ def sparse_softmax(logits: Tensor) -> Tensor:
     """
     cut = (logits.softmax(-1) - _LEAST_SHARE).relu()
     return cut / cut.sum(-1, keepdim=True)
+
+
+def agreed(weights: Tensor, component: Tensor, count: int) -> Tensor:
+    """Claims [B, N, 1 + T] in which components [B, N] that nearly agree do so entirely: a stray
+    point would make the box of a part too large."""
+    share = spread(pool(weights, component, count), component)
+    return torch.where(share > _AGREED, 1.0, torch.where(share < 1 - _AGREED, 0.0, weights))
 
 
 def component_shapes(points: Tensor, component: Tensor) -> Tensor:

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from kin4d.neurok.encoders import Surface
 from kin4d.neurok.model import Neurok, Outcome
-from kin4d.neurok.twists import TWIST
 from kin4d.training.parting import parting_loss
 
 
@@ -40,7 +38,7 @@ class LossWeights:
         robust: Of the mean distance, which keeps small parts and still ones from being neglected.
         parting: Of telling the parts apart, where they are known.
         guess: Of the squared error of states guessed from targets.
-        screws: Of how unlikely the motions of tokens are, given their screws.
+        screws: Of how unlikely the motions of parts are, given what is expected of them.
         rise: Share of training over which divergence and robust rise to full weight.
         seen: Points of the target.
     """
@@ -59,7 +57,7 @@ def training_loss(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss and its terms, when a share `done` of training is behind."""
     some = torch.randperm(batch.moved.shape[1], device=batch.moved.device)[: weights.seen]
-    outcome: Outcome = model(batch.surface, batch.moved, batch.moved[:, some])
+    outcome: Outcome = model(batch.surface, batch.moved, batch.moved[:, some], batch.part)
     rise = min(1.0, done / weights.rise)
     squared = (outcome.moved - batch.moved).square().sum(-1)
     distance = ((squared + 1e-4).sqrt() - 1e-2).mean()
@@ -68,7 +66,7 @@ def training_loss(
     divergence = 0.5 * divergence.sum((1, 2)).mean()
     apart = parting_loss(outcome.shape.claims.weights, batch.part)
     guessed = (outcome.guessed - batch.moved).square().sum(-1).mean()
-    unlikely = screw_loss(outcome)
+    unlikely = outcome.mixture.unlikely(outcome.twists).mean()
     total = (
         squared.mean()
         + rise * weights.robust * distance
@@ -86,24 +84,6 @@ def training_loss(
         "screws": unlikely,
     }
     return total, terms
-
-
-def screw_loss(outcome: Outcome) -> Tensor:
-    """How unlikely the true twists of tokens are: a Gaussian along their screws.
-
-    Gains thus learn how far each screw is used, and later screws cost more than earlier ones, so
-    that a hinge needs the first alone. Tokens count by what they claim.
-    """
-    encoding = outcome.shape.encoding
-    share = outcome.shape.claims.weights[..., 1:].mean(1).detach()
-    along = (encoding.screws @ outcome.twists[..., None]).squeeze(-1)
-    away = along / encoding.gains - encoding.mean
-    order = torch.arange(TWIST, dtype=along.dtype, device=along.device) / TWIST
-    # Linear from afar: a single wild motion must not blow up the gains.
-    far = F.huber_loss(away, torch.zeros_like(away), reduction="none", delta=3.0)
-    unlikely = far + encoding.gains.log() + order * along.abs()
-    counts = share / (share + 0.01)
-    return (unlikely.sum(-1) * counts).sum() / counts.sum()
 
 
 @torch.no_grad()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from kin4d.neurok.config import NeurokConfig
 from kin4d.neurok.decoder import PointDecoder, Rig, SkinnedDecoder
@@ -22,6 +23,11 @@ from kin4d.neurok.encoders import (
     Surface,
     TargetEncoder,
 )
+from kin4d.neurok.mixture import Mixture
+from kin4d.neurok.screws import Parts
+from kin4d.neurok.twists import extents, fit_twists
+
+_TAUGHT = 32  # parts a step of training learns screws from: looking at them is dear
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +39,14 @@ class Shape:
         encoding: What depends on the mesh alone.
         claims: On those points.
         rig: Moves those points.
+        mixture: How parts may move, of which the encoding's screws are a summary.
     """
 
     surface: Surface
     encoding: Encoding
     claims: Claims
     rig: Rig
+    mixture: Mixture
 
 
 class Neurok(nn.Module):
@@ -55,8 +63,9 @@ class Neurok(nn.Module):
 
     def encode(self, surface: Surface) -> Shape:
         """Everything that depends on the mesh alone."""
-        encoding, claims = self.prior(surface)
-        return Shape(surface, encoding, claims, self.decoder.rig(encoding, surface.points, claims))
+        encoding, claims, mixture = self.prior(surface)
+        rig = self.decoder.rig(encoding, surface.points, claims)
+        return Shape(surface, encoding, claims, rig, mixture)
 
     def drive(self, shape: Shape, surface: Surface) -> Rig:
         """A rig of other points of the same shapes, such as their vertices."""
@@ -66,9 +75,6 @@ class Neurok(nn.Module):
     def read(self, shape: Shape, moved: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and logarithm of variance [B, T, 6] of the state in which the shape's points
         [B, N, 3] are at `moved`."""
-        return self._read(shape, moved)[:2]
-
-    def _read(self, shape: Shape, moved: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         weights, points = shape.claims.weights, shape.surface.points
         return self.posterior(shape.encoding, weights, points, moved)
 
@@ -76,20 +82,36 @@ class Neurok(nn.Module):
         """State [B, T, 6] of the shape if it looks like the unordered points target [B, M, 3]."""
         return self.target(shape.encoding, shape.surface.points, target)
 
-    def forward(self, surface: Surface, moved: Tensor, target: Tensor) -> Outcome:
+    def forward(self, surface: Surface, moved: Tensor, target: Tensor, part: Tensor) -> Outcome:
         """All that training looks at, for points that go to `moved` [B, N, 3]; `target` [B, M, 3]
-        is an unordered sample of the same state."""
+        is an unordered sample of the same state, and `part` [B, N] as in `Batch`."""
         shape = self.encode(surface)
-        mean, log_variance, twists = self._read(shape, moved)
+        mean, log_variance = self.read(shape, moved)
+        mixture, twists = self._expect(shape, moved, part)
         z = mean + torch.randn_like(mean) * (0.5 * log_variance).exp()
         return Outcome(
             shape=shape,
             mean=mean,
             log_variance=log_variance,
+            mixture=mixture,
             twists=twists,
             moved=shape.rig.move(z),
             guessed=shape.rig.move(self.guess(shape, target)),
         )
+
+    def _expect(self, shape: Shape, moved: Tensor, part: Tensor) -> tuple[Mixture, Tensor]:
+        """How some parts were expected to move, and what they did: true parts where they are known,
+        else those that tokens claim."""
+        surface, claims = shape.surface, shape.claims.weights.detach()
+        width = max(claims.shape[-1], int(part.max()) + 1)
+        known = F.one_hot(part.clamp(min=0), width).to(claims.dtype)
+        claims = F.pad(claims, (0, width - claims.shape[-1]))
+        claims = torch.where((part >= 0).all(1)[:, None, None], known, claims)
+        centres, radii = extents(claims[..., 1:], surface.points)
+        twists, _ = fit_twists(claims[..., 1:], surface.points, moved, centres, radii)
+        parts = Parts.claimed(claims, surface.points, surface.normals, centres, radii)
+        mixture = self.prior.screws.look(parts.some(_TAUGHT))
+        return mixture, twists[mixture.shape, mixture.token]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +122,8 @@ class Outcome:
         shape: The encoded shapes.
         mean: [B, T, 6] of the posterior.
         log_variance: [B, T, 6] of the posterior.
-        twists: [B, T, 6] what the points of each token really did.
+        mixture: How some parts were expected to move.
+        twists: [M, 6] what they really did.
         moved: [B, N, 3] points at a state drawn from the posterior.
         guessed: [B, N, 3] points at the state guessed from the target.
     """
@@ -108,6 +131,7 @@ class Outcome:
     shape: Shape
     mean: Tensor
     log_variance: Tensor
+    mixture: Mixture
     twists: Tensor
     moved: Tensor
     guessed: Tensor

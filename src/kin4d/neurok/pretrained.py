@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 from kin4d.neurok.config import NeurokConfig
@@ -13,7 +14,7 @@ from kin4d.training.weights import SHIPPED as SHIPPED
 from kin4d.training.weights import check_fit, read_weights
 from kin4d.training.weights import weights_file as weights_file_of
 
-VERSION = 2
+VERSION = 3
 """Of the weights' layout; others are refused."""
 
 _FAMILIAR = "familiarity."
@@ -35,6 +36,12 @@ def from_pretrained(name: str | Path) -> tuple[Neurok, Familiarity | None]:
     model.load_state_dict(tensors)
     model.requires_grad_(False).eval()
     return model, Familiarity(**known) if known else None
+
+
+@lru_cache(maxsize=4)
+def cached_model(name: str) -> tuple[Neurok, Familiarity | None]:
+    """The same, read once."""
+    return from_pretrained(name)
 
 
 def save_pretrained(

@@ -89,21 +89,6 @@ def reduce(
     return Reduction(basis * sign, motions)
 
 
-def joints(gains: Tensor, size: Tensor, *, least: float) -> Tensor:
-    """[T * 6, k] the likeliest screw of every part alone, as if all hung on hinges and slides.
-
-    Args:
-        gains: [T, 6] of the screws of tokens.
-        size: [T] points that each claims.
-        least: Points without which a token has no part.
-    """
-    some = torch.nonzero(size > least).flatten()
-    rows = some * gains.shape[1] + gains[some].argmax(1)
-    # Those that move most first.
-    order = (gains[some].amax(1) * size[some].sqrt()).argsort(descending=True)
-    return torch.nn.functional.one_hot(rows[order], gains.numel()).mT.to(gains.dtype)
-
-
 def _gap(motions: Tensor) -> int:
     """How many of the descending motions to keep."""
     visible = min(int((motions > _VISIBLE).sum()), MOST)

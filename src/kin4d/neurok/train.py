@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
@@ -18,7 +19,7 @@ from kin4d.neurok.encoders import Surface
 from kin4d.neurok.familiarity import Familiarity
 from kin4d.neurok.loss import Batch, LossWeights, judge, training_loss
 from kin4d.neurok.model import Neurok
-from kin4d.neurok.pretrained import FILE, VERSION, from_pretrained, save_pretrained
+from kin4d.neurok.pretrained import FILE, VERSION, save_pretrained, weights_file
 from kin4d.training import Plan, load_tensors, train
 
 _FAMILIAR = 32  # batches that tell what training shapes look like
@@ -77,7 +78,8 @@ def train_neurok(
         plan: Instead of the preset's.
         weights: Of the loss.
         dev: Held-out pairs that checkpoints are judged by.
-        start: Weights to begin from, with a new schedule, instead of chance.
+        start: Weights to begin from, with a new schedule, instead of chance. They may be of an
+            earlier version: what has no place there, or another shape, begins from chance.
         data: What `feed` was made of, kept with the weights.
     """
     if preset not in PRESETS:
@@ -112,12 +114,20 @@ def train_neurok(
 
 
 def _begin_from(start: str | Path, config: NeurokConfig) -> Neurok:
-    model, _ = from_pretrained(start)
-    if model.config != config:
+    """A model that takes from earlier weights whatever it has a place for."""
+    given, about = load_tensors(weights_file(start))
+    if about.get("config") != config.to_dict():
         raise InputError(
-            f"{start} has another config", value=model.config.to_dict(), allowed=str(config)
+            f"{start} has another config", value=about.get("config"), allowed=str(config)
         )
-    return model.requires_grad_(True).train()
+    model = Neurok(config)
+    wanted = model.state_dict()
+    fits = {k: v for k, v in given.items() if k in wanted and v.shape == wanted[k].shape}
+    model.load_state_dict(fits, strict=False)
+    fresh = sorted({".".join(k.split(".")[:2]) for k in wanted if k not in fits})
+    if fresh:
+        print(f"{start} has nothing for {', '.join(fresh)}: from chance", file=sys.stderr)
+    return model
 
 
 def planned(preset: str, **changes: float | int | str | None) -> Plan:

@@ -13,6 +13,7 @@ from kin4d.evaluate.dynamics.pushed import held_out_objects
 from kin4d.motion.forces import Stiffness
 
 MODEL = "small"
+_COORDINATES = 4
 
 
 def learned_maker() -> Any | None:
@@ -39,7 +40,7 @@ def learned_bodies(count: int, *, seed: int) -> Iterator[tuple[Body, Stiffness]]
     for made in held_out_objects(count, seed=seed):
         exact = made.body()
         mass = float(exact.mass.sum())
-        body = maker.from_mesh(exact.rest, model=MODEL, mass=mass, coordinates="joints")
+        body = maker.from_mesh(exact.rest, model=MODEL, mass=mass, coordinates=_COORDINATES)
         yield body, soft_spring(body)
 
 

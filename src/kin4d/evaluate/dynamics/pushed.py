@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -128,15 +129,27 @@ def vertex_jacobian(body: TreeBody, vertex: int) -> np.ndarray:
     return slope[0].numpy()
 
 
-def vertex_error(found: np.ndarray, true: np.ndarray, size: float) -> tuple[float, float]:
-    """Largest error at the end, and the mean over all frames, of vertices [T, V, 3], over `size`.
+class VertexError(NamedTuple):
+    """How far vertices are off, over the size of the object.
 
-    Means are over vertices that truly move by more than a thousandth of the size, so that a large
-    still part does not flatter.
+    Attributes:
+        last: The largest of any vertex at the end.
+        moved: The mean over all frames and those vertices that truly move by more than a thousandth
+            of the size: a large still part does not flatter it.
+        all: The mean over all frames and vertices.
     """
+
+    last: float
+    moved: float
+    all: float
+
+
+def vertex_error(found: np.ndarray, true: np.ndarray, size: float) -> VertexError:
+    """Of vertices [T, V, 3]."""
     apart = np.linalg.norm(found - true, axis=-1) / size
     moved = np.linalg.norm(true - true[0], axis=-1).max(0) > 1e-3 * size
-    return float(apart[-1].max()), float(apart[:, moved].mean()) if moved.any() else 0.0
+    some = float(apart[:, moved].mean()) if moved.any() else 0.0
+    return VertexError(float(apart[-1].max()), some, float(apart.mean()))
 
 
 def quantiles(values: Sequence[float]) -> dict[str, float]:

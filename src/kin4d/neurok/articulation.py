@@ -1,0 +1,140 @@
+"""Articulate: a mesh as rigid parts on hinges and slides, as a network sees them.
+
+A `LearnedBody` leaves every part room for what the model is not sure of, which suits fits.
+Mechanics wants the opposite: a push should swing a door and not lift it off. So each part gets the
+likeliest of the axes offered to it, the range its prior speaks for, and hangs on what it touches.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from kin4d.bodies.parted import Mount, PartedBody
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.sampling import sample_surface
+from kin4d.neurok.mixture import Mixture
+from kin4d.neurok.model import Shape
+from kin4d.neurok.pretrained import cached_model
+from kin4d.neurok.reading import Box, read_mesh
+from kin4d.neurok.settling import settle
+from kin4d.neurok.twists import TWIST_UNIT
+
+_LEAST_AREA = 1e-3  # of the surface: smaller parts stay with what stands fast
+_TOUCHING = 6000  # samples that tell what touches what
+_NEAR = 0.015  # unit boxes within which a part touches what stands fast
+# Of states as training draws them (`ArticulatedSpecimen`): a value anywhere in its range, a fifth
+# of the time at an end, has this many standard deviations to either end; and of several joints a
+# quarter stay where they are.
+_REACH, _STAYING = 1.46, 0.25
+
+
+def articulate(
+    mesh: Mesh,
+    model: str | Path = "small",
+    *,
+    up: str = "z",
+    mass: float | np.ndarray = 1.0,
+    points: int = 1024,
+) -> PartedBody:
+    """Cut a mesh into the parts a network sees, and hang them on joints.
+
+    Args:
+        mesh: Any; metres.
+        model: Weights; see `kin4d.neurok.from_pretrained`.
+        up: The mesh's axis that points up, "y" or "z".
+        mass: kg, spread evenly over the surface; or [F], of each triangle.
+        points: Surface samples the networks look at.
+    """
+    net, familiarity = cached_model(str(model))
+    reading = read_mesh(mesh, up=up, points=points)
+    shape, claims = settle(net, mesh, reading, rigid=True)
+    token = claims.weights[0].argmax(-1).numpy()
+    area = np.bincount(token[mesh.faces[:, 0]], mesh.face_areas, minlength=net.config.tokens + 1)
+    found = [
+        row
+        for row, one in enumerate(shape.mixture.token.tolist())
+        if area[one + 1] > _LEAST_AREA * area.sum()
+    ]
+    number = np.zeros(len(area), np.int64)
+    number[shape.mixture.token[found].numpy() + 1] = np.arange(1, len(found) + 1)
+    part = number[token]
+    parents = hang_together(mesh, part, near=_NEAR / reading.box.scale)
+    mounts = [
+        _mount(shape, row, f"part{i}", parents[i], reading.box, len(found))
+        for i, row in enumerate(found, 1)
+    ]
+    confidence = None
+    if familiarity is not None:
+        confidence = float(familiarity.confidence(shape.encoding)[0])
+    return PartedBody(mesh, part, mounts, mass=mass, confidence=confidence)
+
+
+def _mount(shape: Shape, row: int, name: str, parent: int, box: Box, count: int) -> Mount:
+    """How one of `count` parts hangs, by the likeliest of its axes."""
+    mixture, encoding = shape.mixture, shape.encoding
+    token = int(mixture.token[row])
+    best = int(mixture.likeliest()[0][row])
+    centre = encoding.centres[0, token].double().numpy()
+    radius = float(encoding.radii[0, token])
+    shift, turn = np.split(TWIST_UNIT * mixture.twists[row, best].double().numpy(), 2)
+    rate = float(np.linalg.norm(turn)) / radius
+    slides = rate < 1e-6
+    along = shift if slides else turn
+    if not slides:
+        turn = turn / radius
+        centre = centre + np.cross(turn, shift) / rate**2
+    low, high = _ends(mixture, row, best, count)
+    per = float(np.linalg.norm(shift)) / box.scale if slides else rate
+    return Mount(
+        name=name,
+        parent=parent,
+        kind="prismatic" if slides else "revolute",
+        place=(centre / box.scale + box.centre) @ box.turn,
+        axis=along / np.linalg.norm(along) @ box.turn,
+        limits=(low * per, high * per),
+    )
+
+
+def _ends(mixture: Mixture, row: int, axis: int, count: int) -> tuple[float, float]:
+    """Where one of `count` parts stops along an axis: the ends of the range whose mean and spread
+    the mixture tells, rest included."""
+    staying = _STAYING * (1 - 1 / count)
+    mean, spread = float(mixture.middle[row, axis]), float(mixture.spread[row, axis])
+    square = (mean**2 + spread**2) / (1 - staying)
+    mean = mean / (1 - staying)
+    reach = _REACH * np.sqrt(max(square - mean**2, 0.0))
+    return min(mean - reach, 0.0), max(mean + reach, 0.0)
+
+
+def hang_together(mesh: Mesh, part: np.ndarray, *, near: float) -> np.ndarray:
+    """[P + 1] the part that each hangs on: what it touches, and rather what stands fast.
+
+    Args:
+        mesh: The surface.
+        part: [V] of vertices, 0 for what stands fast.
+        near: m within which a part touches.
+    """
+    count = int(part.max()) + 1
+    parents = np.zeros(count, np.int64)
+    samples = sample_surface(mesh, _TOUCHING, seed=0)
+    points, owner = samples.points(mesh.vertices), part[samples.corners[:, 0]]
+    clouds = [points[owner == i] for i in range(count)]
+    gaps = np.full((count, count), np.inf)
+    for i, cloud in enumerate(clouds):
+        for j in range(i + 1, count):
+            if len(cloud) and len(clouds[j]):
+                far = np.asarray(KDTree(cloud).query(clouds[j])[0])
+                gaps[i, j] = gaps[j, i] = np.sort(far)[:3].mean()
+    nearest = np.where(np.eye(count, dtype=bool), np.inf, gaps).min(1)
+    hung = (gaps[0] < near + 1.5 * nearest) | ~np.isfinite(nearest)
+    hung[0] = True
+    while not hung.all():
+        reach = np.where(hung[:, None] & ~hung, gaps, np.inf)
+        parent, child = np.unravel_index(int(reach.argmin()), reach.shape)
+        if not np.isfinite(reach[parent, child]):
+            break
+        parents[child], hung[child] = parent, True
+    return parents
