@@ -11,6 +11,7 @@ import torch
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
 from kin4d.neurok.articulation import articulate, hang_together
+from kin4d.neurok.clearance import Cut
 from kin4d.neurok.settling import _same_part
 
 
@@ -27,17 +28,17 @@ def _row(*places: tuple[float, float, float]) -> tuple[Mesh, np.ndarray]:
 
 def test_a_chain_hangs_link_by_link() -> None:
     mesh, part = _row((0, 0, 0), (0.42, 0, 0), (0.21, 0, 0))
-    assert hang_together(mesh, part, near=0.01).tolist() == [0, 2, 0]
+    assert hang_together(Cut.of(mesh, part), 2, near=0.01).tolist() == [0, 2, 0]
 
 
 def test_what_touches_the_base_hangs_on_it_whatever_else_it_touches() -> None:
     mesh, part = _row((0, 0, 0), (0.205, 0, 0), (0.0, 0.205, 0))
-    assert hang_together(mesh, part, near=0.01).tolist() == [0, 0, 0]
+    assert hang_together(Cut.of(mesh, part), 2, near=0.01).tolist() == [0, 0, 0]
 
 
 def test_without_a_base_all_hang_on_the_world() -> None:
     mesh, part = _row((0, 0, 0), (0.3, 0, 0))
-    assert hang_together(mesh, part + 1, near=0.01).tolist() == [0, 0, 0]
+    assert hang_together(Cut.of(mesh, part + 1), 2, near=0.01).tolist() == [0, 0, 0]
 
 
 def test_tokens_that_claim_the_same_points_become_one() -> None:

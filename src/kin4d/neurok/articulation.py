@@ -2,11 +2,13 @@
 
 A `LearnedBody` leaves every part room for what the model is not sure of, which suits fits.
 Mechanics wants the opposite: a push should swing a door and not lift it off. So each part gets the
-likeliest of the axes offered to it, the range its prior speaks for, and hangs on what it touches.
+likeliest of the axes offered to it, hangs on what it touches, and goes as far as its prior speaks
+for and nothing is in its way.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from scipy.spatial import KDTree
 
 from kin4d.bodies.parted import Mount, PartedBody
 from kin4d.geometry.mesh import Mesh
-from kin4d.geometry.sampling import sample_surface
+from kin4d.neurok.clearance import Cut
 from kin4d.neurok.mixture import Mixture
 from kin4d.neurok.model import Shape
 from kin4d.neurok.pretrained import cached_model
@@ -23,7 +25,6 @@ from kin4d.neurok.settling import settle
 from kin4d.neurok.twists import TWIST_UNIT
 
 _LEAST_AREA = 1e-3  # of the surface: smaller parts stay with what stands fast
-_TOUCHING = 6000  # samples that tell what touches what
 _NEAR = 0.015  # unit boxes within which a part touches what stands fast
 # Of states as training draws them (`ArticulatedSpecimen`): a value anywhere in its range, a fifth
 # of the time at an end, has this many standard deviations to either end; and of several joints a
@@ -61,7 +62,8 @@ def articulate(
     number = np.zeros(len(area), np.int64)
     number[shape.mixture.token[found].numpy() + 1] = np.arange(1, len(found) + 1)
     part = number[token]
-    parents = hang_together(mesh, part, near=_NEAR / reading.box.scale)
+    cut = Cut.of(mesh, part)
+    parents = hang_together(cut, len(found), near=_NEAR / reading.box.scale)
     mounts = [
         _mount(shape, row, f"part{i}", parents[i], reading.box, len(found))
         for i, row in enumerate(found, 1)
@@ -69,7 +71,7 @@ def articulate(
     confidence = None
     if familiarity is not None:
         confidence = float(familiarity.confidence(shape.encoding)[0])
-    return PartedBody(mesh, part, mounts, mass=mass, confidence=confidence)
+    return PartedBody(mesh, part, _stopped(cut, mounts), mass=mass, confidence=confidence)
 
 
 def _mount(shape: Shape, row: int, name: str, parent: int, box: Box, count: int) -> Mount:
@@ -109,26 +111,23 @@ def _ends(mixture: Mixture, row: int, axis: int, count: int) -> tuple[float, flo
     return min(mean - reach, 0.0), max(mean + reach, 0.0)
 
 
-def hang_together(mesh: Mesh, part: np.ndarray, *, near: float) -> np.ndarray:
-    """[P + 1] the part that each hangs on: what it touches, and rather what stands fast.
+def hang_together(cut: Cut, count: int, *, near: float) -> np.ndarray:
+    """[count + 1] the part that each hangs on: what it touches, and rather what stands fast.
 
     Args:
-        mesh: The surface.
-        part: [V] of vertices, 0 for what stands fast.
+        cut: The surface; part 0 stands fast.
+        count: Of the others.
         near: m within which a part touches.
     """
-    count = int(part.max()) + 1
-    parents = np.zeros(count, np.int64)
-    samples = sample_surface(mesh, _TOUCHING, seed=0)
-    points, owner = samples.points(mesh.vertices), part[samples.corners[:, 0]]
-    clouds = [points[owner == i] for i in range(count)]
-    gaps = np.full((count, count), np.inf)
+    parents = np.zeros(count + 1, np.int64)
+    clouds = [cut.points[cut.part == i] for i in range(count + 1)]
+    gaps = np.full((count + 1, count + 1), np.inf)
     for i, cloud in enumerate(clouds):
-        for j in range(i + 1, count):
+        for j in range(i + 1, count + 1):
             if len(cloud) and len(clouds[j]):
                 far = np.asarray(KDTree(cloud).query(clouds[j])[0])
                 gaps[i, j] = gaps[j, i] = np.sort(far)[:3].mean()
-    nearest = np.where(np.eye(count, dtype=bool), np.inf, gaps).min(1)
+    nearest = gaps.min(1)
     hung = (gaps[0] < near + 1.5 * nearest) | ~np.isfinite(nearest)
     hung[0] = True
     while not hung.all():
@@ -138,3 +137,21 @@ def hang_together(mesh: Mesh, part: np.ndarray, *, near: float) -> np.ndarray:
             break
         parents[child], hung[child] = parent, True
     return parents
+
+
+def _stopped(cut: Cut, mounts: list[Mount]) -> list[Mount]:
+    """Mounts that stop where their parts would pass through others."""
+    carried = []  # by each part: itself, and all that hangs on it
+    for number in range(1, len(mounts) + 1):
+        above = {number}
+        for other in range(1, len(mounts) + 1):
+            at = other
+            while at and at != number:
+                at = mounts[at - 1].parent
+            if at == number:
+                above.add(other)
+        carried.append(np.isin(cut.part, list(above)))
+    return [
+        replace(mount, limits=cut.clear(mount, moving))
+        for mount, moving in zip(mounts, carried, strict=True)
+    ]

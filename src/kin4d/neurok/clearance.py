@@ -1,0 +1,97 @@
+"""Clearance: how far a part can go before it would pass through another.
+
+Surfaces are sampled; a sample stands for a small disc. A part is moved along its axis in small
+steps, and stops where enough of its points have gone through discs of what is around it. What
+touches at the start may slide: hinges do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import KDTree
+from scipy.spatial.transform import Rotation
+
+from kin4d.bodies.parted import Mount
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.sampling import sample_surface
+
+_SAMPLES = 6000
+_STEPS = 48  # to the end of a range
+_ENOUGH = 0.01  # of a part's points that must meet something, and
+_FEW = 3  # at least so many
+_DISC = 1.0  # radius of a disc, in mean distances between samples
+_TOUCHING = 2.0  # the same, within which points touch at the start
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A surface, sampled and cut into parts.
+
+    Attributes:
+        points: [N, 3] m.
+        normals: [N, 3] unit.
+        part: [N] number of the part.
+        spacing: m, mean distance between samples.
+    """
+
+    points: np.ndarray
+    normals: np.ndarray
+    part: np.ndarray
+    spacing: float
+
+    @classmethod
+    def of(cls, mesh: Mesh, part: np.ndarray) -> Cut:
+        """Of a mesh whose vertices belong to parts [V]."""
+        samples = sample_surface(mesh, _SAMPLES, seed=0)
+        return cls(
+            points=samples.points(mesh.vertices),
+            normals=samples.normals(mesh.vertices),
+            part=part[samples.corners[:, 0]],
+            spacing=float(np.sqrt(mesh.face_areas.sum() / _SAMPLES)),
+        )
+
+    def clear(self, mount: Mount, moving: np.ndarray) -> tuple[float, float]:
+        """The limits of a mount, cut short where the part would pass through something.
+
+        Args:
+            mount: Of the part.
+            moving: [N] bool, what moves with it: the part and all that hangs on it.
+        """
+        own, rest = self.points[moving], self.points[~moving]
+        if len(own) == 0 or len(rest) == 0:
+            return mount.limits
+        tree, normals = KDTree(rest), self.normals[~moving]
+        own = own[np.asarray(tree.query(own)[0]) > _TOUCHING * self.spacing]
+        if len(own) == 0:
+            return mount.limits
+        low, high = (self._until(mount, end, own, tree, normals) for end in mount.limits)
+        return low, high
+
+    def _until(
+        self, mount: Mount, end: float, own: np.ndarray, tree: KDTree, normals: np.ndarray
+    ) -> float:
+        """How far towards `end` nothing is met."""
+        met = np.zeros(len(own), bool)
+        before = own
+        for number in range(1, _STEPS + 1):
+            value = end * number / _STEPS
+            after = _moved(own, mount, value)
+            near = np.asarray(tree.query(0.5 * (before + after))[1])
+            disc, normal = tree.data[near], normals[near]
+            start, stop = (np.einsum("ni,ni->n", x - disc, normal) for x in (before, after))
+            through = start * stop < 0
+            share = start / np.where(through, start - stop, 1.0)
+            crossing = before + share[:, None] * (after - before)
+            met |= through & (np.linalg.norm(crossing - disc, axis=-1) < _DISC * self.spacing)
+            if met.sum() >= max(_FEW, _ENOUGH * len(own)):
+                return end * (number - 1) / _STEPS
+            before = after
+        return end
+
+
+def _moved(points: np.ndarray, mount: Mount, value: float) -> np.ndarray:
+    if mount.kind == "prismatic":
+        return points + value * mount.axis
+    return Rotation.from_rotvec(value * mount.axis).apply(points - mount.place) + mount.place

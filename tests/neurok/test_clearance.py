@@ -1,0 +1,66 @@
+"""Parts stop where they would pass through others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kin4d.bodies.parted import Mount
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.primitives import box
+from kin4d.neurok.clearance import Cut
+
+
+def _at(size: tuple[float, float, float], place: tuple[float, float, float]) -> Mesh:
+    pose = np.eye(4)
+    pose[:3, 3] = place
+    return box(size).transformed(pose)
+
+
+def _cut(*meshes: Mesh) -> Cut:
+    part = np.repeat(np.arange(len(meshes)), [len(mesh.vertices) for mesh in meshes])
+    return Cut.of(Mesh.concatenate(list(meshes)), part)
+
+
+def _mount(kind: str, place: tuple, axis: tuple, limits: tuple[float, float]) -> Mount:
+    return Mount(
+        name="part",
+        parent=0,
+        kind=kind,
+        place=np.array(place, float),
+        axis=np.array(axis, float),
+        limits=limits,
+    )
+
+
+def test_a_slide_ends_at_the_wall() -> None:
+    cut = _cut(_at((0.1, 1, 1), (0, 0, 0)), _at((0.2, 0.4, 0.4), (0.45, 0, 0)))
+    low, high = cut.clear(_mount("prismatic", (0, 0, 0), (1, 0, 0), (-1.0, 1.0)), cut.part == 1)
+    assert low == pytest.approx(-0.3, abs=0.03)
+    assert high == 1.0
+
+
+def test_a_lid_shuts_and_does_not_sink_in() -> None:
+    # Upright at the back edge of a block: it can lie down on it, and fall back.
+    cut = _cut(_at((1, 1, 0.3), (0, 0, 0)), _at((1, 0.04, 1), (0, 0.5, 0.66)))
+    low, high = cut.clear(_mount("revolute", (0, 0.5, 0.16), (1, 0, 0), (-2.5, 2.5)), cut.part == 1)
+    assert high == pytest.approx(np.pi / 2, abs=0.2)
+    assert low < -1.4
+
+
+def test_what_moves_along_is_no_obstacle() -> None:
+    wall, drawer, knob = (
+        _at((0.1, 1, 1), (0, 0, 0)),
+        _at((0.2, 0.4, 0.4), (0.8, 0, 0)),
+        _at((0.05, 0.3, 0.3), (0.5, 0, 0)),
+    )
+    cut = _cut(wall, drawer, knob)
+    mount = _mount("prismatic", (0, 0, 0), (1, 0, 0), (-0.3, 0.3))
+    assert cut.clear(mount, cut.part >= 1) == (-0.3, 0.3)
+    assert cut.clear(mount, cut.part == 1)[0] > -0.3
+
+
+def test_alone_nothing_is_met() -> None:
+    cut = _cut(_at((1, 1, 1), (0, 0, 0)))
+    mount = _mount("revolute", (0, 0, 0), (0, 0, 1), (-1.0, 1.0))
+    assert cut.clear(mount, cut.part == 0) == (-1.0, 1.0)
