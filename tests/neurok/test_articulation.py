@@ -12,7 +12,6 @@ from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
 from kin4d.neurok.articulation import articulate, hang_together
 from kin4d.neurok.clearance import Cut
-from kin4d.neurok.settling import _same_part
 
 
 def _row(*places: tuple[float, float, float]) -> tuple[Mesh, np.ndarray]:
@@ -39,14 +38,6 @@ def test_what_touches_the_base_hangs_on_it_whatever_else_it_touches() -> None:
 def test_without_a_base_all_hang_on_the_world() -> None:
     mesh, part = _row((0, 0, 0), (0.3, 0, 0))
     assert hang_together(Cut.of(mesh, part + 1), 2, near=0.01).tolist() == [0, 0, 0]
-
-
-def test_tokens_that_claim_the_same_points_become_one() -> None:
-    weights = torch.zeros(30, 4)
-    weights[:10, 0] = 1
-    weights[10:20, 1], weights[10:20, 2] = 0.6, 0.4
-    weights[20:, 3] = 1
-    assert _same_part(weights).tolist() == [0, 1, 1, 3]
 
 
 def test_any_mesh_gets_parts_on_joints(two_boxes: Mesh, weights: Path) -> None:

@@ -12,6 +12,7 @@ from kin4d.cli.output import check_memory, say, warn, write_motion
 
 if TYPE_CHECKING:
     from kin4d.bodies.body import Body
+    from kin4d.bodies.parted import PartedBody
     from kin4d.neurok.body import LearnedBody
 
 _STRANGE = 0.02  # confidence below which a person is warned
@@ -27,6 +28,7 @@ def animate(
     model: str = "small",
     up: Literal["y", "z"] = "y",
     coordinates: int | None = None,
+    joints: bool = False,
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -43,6 +45,7 @@ def animate(
         model: Weights for meshes: a name that ships, a file, a folder or a hub id.
         up: The axis that points up in a mesh.
         coordinates: How many a mesh gets; by default as many as move it visibly.
+        joints: Cut a mesh into rigid parts on hinges and slides, and sweep these.
         seed: Of the walk.
         json: Print JSON for machines.
     """
@@ -56,7 +59,7 @@ def animate(
         raise InputError("a sweep needs frames", value=frames, allowed="frames >= 2")
     if walk < 0:
         raise InputError("a walk goes through states", value=walk, allowed="walk >= 0")
-    learned = _learned(what, model, up, coordinates)
+    learned = _learned(what, model, up, coordinates, joints)
     body = learned or _known(what)
     if not body.coordinates:
         raise InputError(f"'{what}' has no part that moves", hint="give --coordinates to force it")
@@ -89,16 +92,22 @@ def _known(what: str) -> Body:
     return builtin[what]() if what in builtin else load_robot(what)
 
 
-def _learned(what: str, model: str, up: str, count: int | None) -> LearnedBody | None:
+def _learned(
+    what: str, model: str, up: str, count: int | None, joints: bool
+) -> LearnedBody | PartedBody | None:
     """The learned body of a mesh file; None if it is none."""
     from kin4d.geometry.mesh import Mesh
     from kin4d.geometry.mesh_io import READS
 
     if Path(what).suffix.lower() not in READS:
         return None
-    from kin4d.neurok import LearnedBody
+    from kin4d.neurok import LearnedBody, articulate
 
-    body = LearnedBody.from_mesh(Mesh.load(what), model, up=up, coordinates=count)
+    mesh = Mesh.load(what)
+    if joints:
+        body = articulate(mesh, model, up=up)
+    else:
+        body = LearnedBody.from_mesh(mesh, model, up=up, coordinates=count)
     if body.confidence is not None and body.confidence < _STRANGE:
         warn(
             "this shape is unlike those the model was trained on "

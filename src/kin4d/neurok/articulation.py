@@ -17,7 +17,6 @@ from scipy.spatial import KDTree
 from kin4d.bodies.parted import Mount, PartedBody
 from kin4d.geometry.mesh import Mesh
 from kin4d.neurok.clearance import Cut
-from kin4d.neurok.mixture import Mixture
 from kin4d.neurok.model import Shape
 from kin4d.neurok.pretrained import cached_model
 from kin4d.neurok.reading import Box, read_mesh
@@ -26,10 +25,9 @@ from kin4d.neurok.twists import TWIST_UNIT
 
 _LEAST_AREA = 1e-3  # of the surface: smaller parts stay with what stands fast
 _NEAR = 0.015  # unit boxes within which a part touches what stands fast
-# Of states as training draws them (`ArticulatedSpecimen`): a value anywhere in its range, a fifth
-# of the time at an end, has this many standard deviations to either end; and of several joints a
-# quarter stay where they are.
-_REACH, _STAYING = 1.46, 0.25
+# A value anywhere in its range, a fifth of the time at an end, as training draws them
+# (`ArticulatedSpecimen`), has this many standard deviations to either end.
+_REACH = 1.46
 
 
 def articulate(
@@ -65,8 +63,7 @@ def articulate(
     cut = Cut.of(mesh, part)
     parents = hang_together(cut, len(found), near=_NEAR / reading.box.scale)
     mounts = [
-        _mount(shape, row, f"part{i}", parents[i], reading.box, len(found))
-        for i, row in enumerate(found, 1)
+        _mount(shape, row, f"part{i}", parents[i], reading.box) for i, row in enumerate(found, 1)
     ]
     confidence = None
     if familiarity is not None:
@@ -74,8 +71,8 @@ def articulate(
     return PartedBody(mesh, part, _stopped(cut, mounts), mass=mass, confidence=confidence)
 
 
-def _mount(shape: Shape, row: int, name: str, parent: int, box: Box, count: int) -> Mount:
-    """How one of `count` parts hangs, by the likeliest of its axes."""
+def _mount(shape: Shape, row: int, name: str, parent: int, box: Box) -> Mount:
+    """How a part hangs, by the likeliest of its axes."""
     mixture, encoding = shape.mixture, shape.encoding
     token = int(mixture.token[row])
     best = int(mixture.likeliest()[0][row])
@@ -88,7 +85,8 @@ def _mount(shape: Shape, row: int, name: str, parent: int, box: Box, count: int)
     if not slides:
         turn = turn / radius
         centre = centre + np.cross(turn, shift) / rate**2
-    low, high = _ends(mixture, row, best, count)
+    mean, reach = float(mixture.middle[row, best]), _REACH * float(mixture.spread[row, best])
+    low, high = min(mean - reach, 0.0), max(mean + reach, 0.0)
     per = float(np.linalg.norm(shift)) / box.scale if slides else rate
     return Mount(
         name=name,
@@ -98,17 +96,6 @@ def _mount(shape: Shape, row: int, name: str, parent: int, box: Box, count: int)
         axis=along / np.linalg.norm(along) @ box.turn,
         limits=(low * per, high * per),
     )
-
-
-def _ends(mixture: Mixture, row: int, axis: int, count: int) -> tuple[float, float]:
-    """Where one of `count` parts stops along an axis: the ends of the range whose mean and spread
-    the mixture tells, rest included."""
-    staying = _STAYING * (1 - 1 / count)
-    mean, spread = float(mixture.middle[row, axis]), float(mixture.spread[row, axis])
-    square = (mean**2 + spread**2) / (1 - staying)
-    mean = mean / (1 - staying)
-    reach = _REACH * np.sqrt(max(square - mean**2, 0.0))
-    return min(mean - reach, 0.0), max(mean + reach, 0.0)
 
 
 def hang_together(cut: Cut, count: int, *, near: float) -> np.ndarray:

@@ -24,7 +24,6 @@ from kin4d.neurok.reading import Reading
 
 _COMPONENT = 0.85  # share of a component that settles it for the rest
 _PATCH = 0.6  # the same of a patch, which is smaller and flatter
-_SHARED = 0.4  # of what the smaller of two tokens claims: more, and they claim it together
 _SEEN = 3  # samples from which on they speak for a patch; else its vertices do
 _CHUNK = 65_536  # points the networks look at together
 
@@ -39,15 +38,10 @@ def settle(
         net: Encodes.
         mesh: What is encoded.
         reading: Of the mesh.
-        rigid: Nothing is shared: all vertices follow one token, and tokens that share a part become
-            one.
+        rigid: Nothing is shared: every vertex follows one token.
     """
     shape = net.encode(reading.surface)
     vertices = _claim_vertices(net, shape, reading.vertices)
-    if rigid:
-        same = _same_part(shape.claims.weights[0])
-        shape = replace(shape, claims=_joined(shape.claims, same))
-        vertices = _joined(vertices, same)
     sample_face = torch.from_numpy(reading.samples.face)
     winner = _face_winners(mesh, reading, shape.claims, vertices, 0.0 if rigid else _PATCH)
     faces = torch.from_numpy(np.array(mesh.faces))
@@ -74,29 +68,6 @@ def settle(
     rig = net.decoder.rig(encoding, reading.surface.points, claims)
     shape = replace(shape, encoding=encoding, claims=claims, rig=rig, mixture=mixture)
     return shape, Claims(settled[None], vertices.features)
-
-
-def _same_part(weights: Tensor) -> Tensor:
-    """[1 + T] for every column of claims [N, 1 + T] the one it is joined with: the larger of two
-    that claim the same points together."""
-    shared = weights.mT @ weights
-    own = shared.diagonal()
-    less = torch.minimum(own[:, None], own)
-    same = (shared > _SHARED * less) & (less > 0)
-    same[0] = same[:, 0] = False
-    order = own.argsort(descending=True).tolist()
-    joined = torch.arange(len(own))
-    for i, large in enumerate(order):
-        for small in order[i + 1 :]:
-            if same[large, small] and joined[small] == small:
-                joined[small] = joined[large]
-    return joined
-
-
-def _joined(claims: Claims, same: Tensor) -> Claims:
-    """Claims in which columns are added to those that `same` [1 + T] says."""
-    together = torch.zeros_like(claims.weights).index_add_(-1, same, claims.weights)
-    return Claims(together, claims.features)
 
 
 def _face_winners(
