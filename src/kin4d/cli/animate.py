@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from kin4d.cli.output import check_memory, say, warn, write_motion
+from kin4d.cli.output import check_memory, say, warn_if_strange, write_motion
 
 if TYPE_CHECKING:
     from kin4d.bodies.body import Body
     from kin4d.bodies.parted import PartedBody
     from kin4d.neurok.body import LearnedBody
-
-_STRANGE = 0.02  # confidence below which a person is warned
 
 
 def animate(
@@ -108,9 +106,5 @@ def _learned(
         body = articulate(mesh, model, up=up)
     else:
         body = LearnedBody.from_mesh(mesh, model, up=up, coordinates=count)
-    if body.confidence is not None and body.confidence < _STRANGE:
-        warn(
-            "this shape is unlike those the model was trained on "
-            f"(confidence {body.confidence:.3f}): do not trust its motion"
-        )
+    warn_if_strange(body.confidence)
     return body

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from kin4d.cli.output import STRANGE, warn_if_strange
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
     from kin4d.bodies.body import Body
+    from kin4d.bodies.parted import PartedBody
     from kin4d.geometry.mesh import Mesh
     from kin4d.motion.materials import Material
 
@@ -99,14 +101,18 @@ def _of_mesh(path: str, making: Making) -> Body:
     material = making.material or Material()
     mesh = _placed(Mesh.load(path), making)
     kind = making.kind
-    if kind == "auto":
-        kind = "learned" if _weights_are_there() else "rigid"
-    if making.hold and kind not in ("solid", "sheet"):
-        raise InputError(f"what is {kind} cannot be held", hint="add --kind sheet or --kind solid")
-    if kind == "learned":
+    learned = None
+    if kind == "learned" or (kind == "auto" and _weights_are_there()):
         from kin4d.neurok.articulation import articulate
 
-        return articulate(mesh, mass=material.mass_of(mesh))
+        learned = articulate(mesh, mass=material.mass_of(mesh))
+    if kind == "auto":
+        kind = "rigid" if learned is None or _is_one_piece(learned) else "learned"
+    if making.hold and kind not in ("solid", "sheet"):
+        raise InputError(f"what is {kind} cannot be held", hint="add --kind sheet or --kind solid")
+    if kind == "learned" and learned is not None:
+        warn_if_strange(learned.confidence)
+        return learned
     if kind == "rigid":
         inertial = Inertial.of_mesh(mesh, density=material.density, thickness=material.thickness)
         return Floating(RigidBody(mesh, inertial=inertial))
@@ -122,6 +128,12 @@ def _of_mesh(path: str, making: Making) -> Body:
             held=held,
         )
     return soft if len(held) else Floating(soft)
+
+
+def _is_one_piece(body: PartedBody) -> bool:
+    """Whether a mesh has no joints, or the model has never seen its like."""
+    strange = body.confidence is not None and body.confidence < STRANGE
+    return strange or not body.coordinates
 
 
 def _weights_are_there() -> bool:

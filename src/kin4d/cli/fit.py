@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 import tyro
 
-from kin4d.cli.output import say, warn, write_motion
+from kin4d.cli.output import say, warn_if_strange, write_motion
 from kin4d.errors import InputError
 
 _FRAMES = 24
@@ -52,8 +52,7 @@ def fit(
         body, up = load_robot(mesh), "z"
     else:
         body = LearnedBody.from_mesh(Mesh.load(mesh), model, up=up)
-        if body.confidence is not None and body.confidence < 0.02:
-            warn("this shape is unlike those the model was trained on: do not trust the result")
+        warn_if_strange(body.confidence)
     if target.suffix.lower() in (".npy", ".xyz", ".txt"):
         aim = _points(target)
     else:

@@ -26,6 +26,19 @@ def warn(text: str) -> None:
     print(f"kin4d: warning: {text}", file=sys.stderr)
 
 
+STRANGE = 0.02
+"""Confidence of a learned body below which a person is warned."""
+
+
+def warn_if_strange(confidence: float | None) -> None:
+    """Tell a person that a model has not seen such shapes."""
+    if confidence is not None and confidence < STRANGE:
+        warn(
+            "this shape is unlike those the model was trained on "
+            f"(confidence {confidence:.3f}): do not trust its motion"
+        )
+
+
 def check_memory(frames: int, *, vertices: int = 0, pixels: int = 0) -> None:
     """Refuse a motion that cannot fit, before the system ends the program for it.
 

@@ -58,7 +58,7 @@ def simulate(
         material: rubber, foam, cloth, paper, wood, steel or jelly: friction, bounce and damping,
             and of mesh files weight and stiffness too.
         kind: What a mesh file is: learned, rigid, a soft solid, or a thin sheet. Auto is learned
-            where weights are installed, else rigid.
+            if the network knows such shapes and finds a part that moves, else rigid.
         hold: A side of a soft solid or a sheet that is held fast. May be repeated.
         floating: Set a body with joints free, which otherwise stands fast.
         start: "coordinate=value" (rad or m) where a joint is at the start. May be repeated.

@@ -24,6 +24,7 @@ from kin4d.neurok.reading import Reading
 
 _COMPONENT = 0.85  # share of a component that settles it for the rest
 _PATCH = 0.6  # the same of a patch, which is smaller and flatter
+_MOST = 0.5  # the same, where nothing is to be shared
 _SEEN = 3  # samples from which on they speak for a patch; else its vertices do
 _CHUNK = 65_536  # points the networks look at together
 
@@ -38,12 +39,14 @@ def settle(
         net: Encodes.
         mesh: What is encoded.
         reading: Of the mesh.
-        rigid: Nothing is shared: every vertex follows one token.
+        rigid: Nothing is shared: every vertex follows one token, or nobody where none has the most.
     """
     shape = net.encode(reading.surface)
     vertices = _claim_vertices(net, shape, reading.vertices)
     sample_face = torch.from_numpy(reading.samples.face)
-    winner = _face_winners(mesh, reading, shape.claims, vertices, 0.0 if rigid else _PATCH)
+    winner = _face_winners(mesh, reading, shape.claims, vertices, _MOST if rigid else _PATCH)
+    if rigid:
+        winner = winner.clamp(min=0)
     faces = torch.from_numpy(np.array(mesh.faces))
     areas = torch.from_numpy(np.maximum(mesh.face_areas, 1e-12 * mesh.face_areas.max())).float()
     own = vertices.weights[0]
