@@ -14,7 +14,7 @@ from kin4d.errors import InputError
 from kin4d.geometry.primitives import box
 from kin4d.neurok import PRESETS, LearnedBody
 from kin4d.neurok.train import planned, train_neurok
-from kin4d.training import Plan, load_tensors
+from kin4d.training import Plan, load_tensors, save_tensors
 
 pytest.importorskip("accelerate")
 
@@ -60,6 +60,21 @@ def test_a_run_can_begin_from_weights(tmp_path: Path, weights: Path) -> None:
     assert max(float((after[name] - before[name]).abs().max()) for name in after) < 1e-6
     with pytest.raises(InputError, match="another config"):
         train_neurok(feed, tmp_path / "b", config=PRESETS["tiny"], plan=plan, start=weights)
+
+
+def test_what_earlier_weights_lack_begins_from_chance(
+    tmp_path: Path, weights: Path, capsys
+) -> None:
+    tensors, about = load_tensors(weights)
+    known = {name: value for name, value in tensors.items() if ".screws." not in name}
+    save_tensors(tmp_path / "old.safetensors", known, {**about, "version": 1})
+    plan = Plan(steps=1, rate=1e-9, average=0.0, log_every=1)
+    start = tmp_path / "old.safetensors"
+    after = train_neurok(feed, tmp_path / "run", config=TINY, plan=plan, start=start).state_dict()
+    assert max(float((after[name] - known[name]).abs().max()) for name in known) < 1e-6
+    screws = [name for name in tensors if ".screws." in name and name.endswith("weight")]
+    assert all(float((after[name] - tensors[name]).abs().max()) > 1e-3 for name in screws)
+    assert "nothing for prior.screws" in capsys.readouterr().err
 
 
 def test_presets_are_named() -> None:

@@ -20,9 +20,7 @@ from kin4d.neurok.mixture import LEAST_GAIN, Mixture
 from kin4d.neurok.sweeps import FACTS, sweep
 from kin4d.neurok.twists import TWIST
 
-LEAST_CLAIM = 2.5
-"""Points: what claims fewer has no part to look at."""
-
+_LEAST_CLAIM = 2.5  # points: what claims fewer has no part to look at
 _OWN, _NEAR = 80, 64  # points of a part, and around it, that axes are found from
 _SEEN = 48  # of either kind that the network looks at
 _SWEPT = 40  # points of a part that are moved along axes
@@ -77,7 +75,7 @@ class Parts:
         """By claims [B, N, 1 + T] on points and normals [B, N, 3], whose middles [B, T, 3] and
         radii [B, T] are known. Every shape has one at least: the largest counts, however small."""
         size = claims[..., 1:].sum(1)
-        live = (size > LEAST_CLAIM) | F.one_hot(size.argmax(1), size.shape[1]).bool()
+        live = (size > _LEAST_CLAIM) | F.one_hot(size.argmax(1), size.shape[1]).bool()
         shape, token = where = live.nonzero(as_tuple=True)
         return cls(
             shape=shape,
