@@ -206,3 +206,11 @@ def test_scenes_merge_into_one_clip() -> None:
         clip.skin.apply(clip.skin.transforms[-1], clip.mesh.vertices), clip.vertices[-1], atol=1e-5
     )
     assert run["pendulum"] is run.clips[1]
+
+
+@pytest.mark.parametrize("speed", [20.0, 60.0])
+def test_steps_that_are_compared_with_their_halves_are_not_made_of_them(speed: float) -> None:
+    scene = Scene([Actor(pendulum(), q=[1.2, 0.8], qd=[speed, -2 * speed], contacts=0)])
+    found = simulate(scene, seconds=0.1, fps=60, dt=1 / 60, tolerance=1e-8).clips[0]
+    exact = simulate(scene, seconds=0.1, fps=60, dt=1 / 15_360).clips[0]
+    assert np.abs(found.vertices - exact.vertices).max() < 1e-6

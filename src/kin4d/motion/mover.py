@@ -66,6 +66,8 @@ class Mover:
     Args:
         actor: The actor.
         forces: Everything that acts on it.
+        whole: Whether a step that does not go through fails, instead of being made of halves. Who
+            compares a step with its halves must see it fail: they would be the same.
 
     Attributes:
         phase: Where it is now.
@@ -73,8 +75,9 @@ class Mover:
         contact_count: How many of the map's places are contact points; they come first.
     """
 
-    def __init__(self, actor: Actor, forces: tuple[Force, ...]) -> None:
+    def __init__(self, actor: Actor, forces: tuple[Force, ...], *, whole: bool = False) -> None:
         self.actor, self.forces, self.material = actor, forces, actor.substance
+        self._halvings = 0 if whole else _DEEPEST
         body, mesh = actor.body, actor.body.rest
         places: list[SurfaceSamples] = [contact_points(body, actor.contacts)]
         self.contact_count = count = len(places[0])
@@ -234,7 +237,7 @@ class Mover:
             status, found = self._flow(phase, step, loads, order)
             if status == OK:
                 phase = found
-            elif depth < _DEEPEST:
+            elif depth < self._halvings:
                 stack += [(step / 2, depth + 1)] * 2
             else:
                 return None

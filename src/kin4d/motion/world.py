@@ -46,7 +46,8 @@ class World:
         self.scene, self.integrator, self.h, self.time = scene, integrator, h, 0.0
         self.tolerance = tolerance
         shared = scene.shared_forces
-        self.movers = [Mover(actor, actor.all_forces(shared)) for actor in scene.cast]
+        whole = tolerance is not None
+        self.movers = [Mover(actor, actor.all_forces(shared), whole=whole) for actor in scene.cast]
         self._ahead = 0.5 * h
         for mover in self.movers:
             mover.loads = self._loads(mover, mover.phase, 0.0, self._ahead)
