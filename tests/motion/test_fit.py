@@ -69,35 +69,77 @@ def test_no_points_no_fit(wrong: np.ndarray) -> None:
         fit(hinge(), wrong)
 
 
-class _Glued(RigidBody):
-    """Two boxes that slide together along z, although only one of them should."""
+class _Sliders(RigidBody):
+    """Boxes that slide along z, each with a part; which with which may be wrong."""
 
-    def __init__(self, mesh: Mesh, still: np.ndarray) -> None:
+    def __init__(self, mesh: Mesh, parts: np.ndarray, count: int = 2) -> None:
         super().__init__(mesh)
-        self.coordinates, self.q0 = ("up",), torch.zeros(1, dtype=torch.float64)
-        self.limits = torch.tensor([[-1.0, 1.0]], dtype=torch.float64)
-        self.free = torch.from_numpy(~still).double()
-        self.pieces = mesh.components[mesh.faces[:, 0]]
+        self.coordinates = tuple(f"up{i}" for i in range(count))
+        self.q0 = torch.zeros(count, dtype=torch.float64)
+        self.limits = torch.tensor([[-1.0, 1.0]] * count, dtype=torch.float64)
+        self.parts, self.pieces = parts, mesh.components[mesh.faces[:, 0]]
+        self.part = np.zeros(len(mesh.vertices), np.int64)
+        self.part[mesh.faces] = parts[:, None]
+
+    def skin_transforms(self, q: torch.Tensor) -> torch.Tensor:
+        motions = torch.eye(4, dtype=torch.float64).repeat(*q.shape[:-1], 1 + q.shape[-1], 1, 1)
+        motions[..., 1:, 2, 3] = q
+        return motions
 
     def vertices(self, q: torch.Tensor) -> torch.Tensor:
-        up = torch.tensor([0.0, 0, 1], dtype=torch.float64)
-        return torch.tensor(self.rest.vertices) + (q * self.free)[..., None] * up
+        shift = self.skin_transforms(q)[..., torch.from_numpy(self.part), :3, 3]
+        return torch.tensor(self.rest.vertices) + shift
 
-    def holding(self, faces: np.ndarray) -> Body:
-        still = ~self.free.bool().numpy()
-        still[np.unique(self.rest.faces[faces])] = True
-        return _Glued(self.rest, still)
+    def finer(self, parts: np.ndarray | None = None) -> _Sliders:
+        return _Sliders(self.rest, self.parts if parts is None else parts)
+
+    def guesses(self, target: np.ndarray) -> torch.Tensor:
+        return torch.linspace(-0.4, 0.4, 9, dtype=torch.float64)[:, None].expand(-1, 2)
+
+    def read(self, vertices: np.ndarray) -> torch.Tensor:
+        up = vertices[:, 2] - self.rest.vertices[:, 2]
+        means = [up[self.part == i].mean() if (self.part == i).any() else 0.0 for i in (1, 2)]
+        return torch.tensor(means, dtype=torch.float64)
 
 
-def test_a_piece_that_need_not_move_is_held() -> None:
-    pose = np.eye(4)
-    pose[0, 3] = 0.8
-    mesh = Mesh.concatenate([box((0.5, 0.5, 0.1)), box((0.5, 0.5, 0.1)).transformed(pose)])
-    body = _Glued(mesh, np.zeros(len(mesh.vertices), bool))
-    first = mesh.vertices[:, 0] < 0.4
-    goal = mesh.vertices + np.where(first[:, None], [0, 0, 0.2], 0.0)
-    goal_mesh = mesh.with_vertices(goal)
-    found = fit(body, sample_surface(goal_mesh, 3000, seed=4).points(goal))
-    assert found.body is not body
-    assert found.q[0] == pytest.approx(0.2, abs=0.01)
-    np.testing.assert_array_equal(found.vertices[~first], mesh.vertices[~first])
+def _row_of_boxes(*along: float) -> Mesh:
+    poses = [np.eye(4) for _ in along]
+    for pose, x in zip(poses, along, strict=True):
+        pose[0, 3] = x
+    return Mesh.concatenate([box((0.5, 0.5, 0.1)).transformed(pose) for pose in poses])
+
+
+@pytest.mark.parametrize(
+    ("along", "said", "true", "moves"),
+    [
+        ((0.0, 0.8), (1, 1), (1, 0), (0.2, 0.0)),  # One moves that should stay.
+        ((0.0, 0.51, 1.5), (1, 0, 0), (1, 1, 0), (0.2, 0.0)),  # One stays that should move.
+        ((0.0, 0.8), (1, 0), (1, 2), (0.2, -0.3)),  # One is a part of its own.
+    ],
+)
+def test_the_target_says_what_belongs_together(
+    along: tuple[float, ...],
+    said: tuple[int, ...],
+    true: tuple[int, ...],
+    moves: tuple[float, float],
+) -> None:
+    mesh = _row_of_boxes(*along)
+    which = mesh.components[mesh.faces[:, 0]]
+    body = _Sliders(mesh, np.array(said)[which])
+    truth = _Sliders(mesh, np.array(true)[which])
+    goal = truth.vertices(torch.tensor(moves, dtype=torch.float64)).numpy()
+    found = fit(body, sample_surface(mesh.with_vertices(goal), 3000, seed=4).points(goal))
+    assert isinstance(found.body, _Sliders)
+    np.testing.assert_array_equal(found.body.parts == 0, truth.parts == 0)
+    np.testing.assert_allclose(found.vertices, goal, atol=0.01)
+    still = truth.part == 0
+    np.testing.assert_array_equal(found.vertices[still], mesh.vertices[still])
+
+
+def test_what_is_right_already_is_left_alone() -> None:
+    mesh = _row_of_boxes(0.0, 0.8)
+    body = _Sliders(mesh, mesh.components[mesh.faces[:, 0]])
+    goal = body.vertices(torch.tensor([0.3, 0.0], dtype=torch.float64)).numpy()
+    found = fit(body, sample_surface(mesh.with_vertices(goal), 3000, seed=4).points(goal))
+    assert found.body is body
+    assert found.moved == ("up0",)

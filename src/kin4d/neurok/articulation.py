@@ -49,8 +49,8 @@ def articulate(
     """
     net, familiarity = cached_model(str(model))
     reading = read_mesh(mesh, up=up, points=points)
-    shape, claims = settle(net, mesh, reading, rigid=True)
-    token = claims.weights[0].argmax(-1).numpy()
+    settled = settle(net, mesh, reading, rigid=True)
+    shape, token = settled.shape, settled.vertices.weights[0].argmax(-1).numpy()
     area = np.bincount(token[mesh.faces[:, 0]], mesh.face_areas, minlength=net.config.tokens + 1)
     if area[0] <= _LEAST_AREA * area.sum():  # What is largest stands fast if nothing else does.
         token[token == area.argmax()], area[area.argmax()] = 0, 0.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +13,17 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from kin4d.bodies.body import expect_coordinates
 from kin4d.errors import InputError
-from kin4d.geometry.dual_quaternion import dq_to_matrix
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import SurfaceSamples, place_masses
 from kin4d.geometry.skin import Skin
-from kin4d.neurok.decoder import Rig, SkinnedDecoder
+from kin4d.neurok.coordinates import by_screws, by_spectrum
+from kin4d.neurok.decoder import Rig, SkinnedDecoder, SkinnedRig, SortedRig
 from kin4d.neurok.encoders import Claims
-from kin4d.neurok.model import Neurok
+from kin4d.neurok.guessing import guess_states
 from kin4d.neurok.pretrained import cached_model
-from kin4d.neurok.reading import Reading, read_mesh
-from kin4d.neurok.reduction import Metric, reduce
-from kin4d.neurok.settling import settle
+from kin4d.neurok.reading import read_mesh
+from kin4d.neurok.reduction import Metric
+from kin4d.neurok.settling import Settled, settle
 from kin4d.neurok.twists import TWIST
 
 REACH = 3.5
@@ -57,43 +56,36 @@ class LearnedBody:
 
     def __init__(
         self,
-        mesh: Mesh,
-        reading: Reading,
-        net: Neurok,
+        settled: Settled,
         *,
         mass: float | np.ndarray = 1.0,
         mass_points: int = 256,
         count: int | None = None,
         metric: Metric = "mass",
+        screws: bool = False,
     ) -> None:
-        self.rest, self._reading = mesh, reading
-        self._net = net
-        self._shape, self._vertex_claims = settle(net, mesh, reading)
-        self._decoder = copy.deepcopy(net.decoder).double()
-        self._encoding = self._shape.encoding.double()
-        self._inside = torch.from_numpy(reading.box.enter(mesh.vertices))[None]
-        self._rig_vertices()
+        self.rest, self._settled = settled.mesh, settled
+        self._claims, box = settled.vertices, settled.reading.box
+        self._decoder = copy.deepcopy(settled.net.decoder).double()
+        self._encoding = settled.shape.encoding.double()
+        self._turn, self._centre = torch.from_numpy(box.turn), torch.from_numpy(box.centre)
+        # What follows nobody is not even computed: it stays exactly where it is.
+        mobile = self._claims.weights[0, :, 0] < 1
+        self._mobile = torch.nonzero(mobile | (self.parts is None)).flatten()
+        inside = torch.from_numpy(box.enter(self.rest.vertices))[None]
+        self._vertex_rig = self._rig(inside[:, self._mobile], self._claims.rows(self._mobile))
         # Samples are in random order and stand for equal areas: the first are as good as any.
-        some = torch.arange(min(mass_points, len(reading.samples)))
-        self._point_rig = self._rig(reading.surface.points[:, some], self._shape.claims.rows(some))
-        self.mass = torch.from_numpy(place_masses(mesh, reading.samples.face[: len(some)], mass))
-        self._turn = torch.from_numpy(reading.box.turn)
-        self._centre = torch.from_numpy(reading.box.centre)
-        # Directions need no more than float32, and many derivatives are taken here.
-        claims = self._shape.claims.rows(some)
-        quick = net.decoder.rig(self._shape.encoding, reading.surface.points[:, some], claims)
-        mean = self._shape.encoding.mean.flatten()
-        with torch.no_grad():
-            found = reduce(
-                lambda z: quick.move(z.unflatten(0, (1, -1, TWIST)))[0],
-                mean,
-                self.mass.float(),
-                count=count,
-                metric=metric,
-            )
+        samples, shape = settled.reading.samples, settled.shape
+        some = torch.arange(min(mass_points, len(samples)))
+        self._point_rig = self._rig(shape.surface.points[:, some], shape.claims.rows(some))
+        self.mass = torch.from_numpy(place_masses(self.rest, samples.face[: len(some)], mass))
+        if screws:
+            found = by_screws(settled)
+        else:
+            found = by_spectrum(settled, some, self.mass, count=count, metric=metric)
         self._basis = found.basis.double()
-        self.motions = found.motions.double() / reading.box.scale
-        self._mean = self._basis.mT @ mean.double()
+        self.motions = found.motions.double() / box.scale
+        self._mean = self._basis.mT @ shape.encoding.mean.flatten().double()
         k = self._basis.shape[1]
         self.coordinates = tuple(f"q{i}" for i in range(k))
         self.q0 = torch.zeros(k, dtype=torch.float64)
@@ -128,9 +120,10 @@ class LearnedBody:
         """
         net, familiarity = cached_model(str(model))
         reading = read_mesh(mesh, up=up, points=points)
-        body = cls(mesh, reading, net, mass=mass, count=coordinates, metric=metric)
+        settled = settle(net, mesh, reading)
+        body = cls(settled, mass=mass, count=coordinates, metric=metric)
         if familiarity is not None:
-            body.confidence = float(familiarity.confidence(body._shape.encoding)[0])
+            body.confidence = float(familiarity.confidence(settled.shape.encoding)[0])
         return body
 
     def points(self, q: Tensor) -> Tensor:
@@ -156,7 +149,7 @@ class LearnedBody:
         """The map q [..., k] -> places on the surface [..., N, 3] (m)."""
         corners = torch.from_numpy(samples.corners)
         shares = torch.from_numpy(samples.barycentric)[..., None]
-        points, claimed = self._reading.vertices.points[0], self._vertex_claims.weights[0][corners]
+        points, claimed = self._settled.reading.vertices.points[0], self._claims.weights[0][corners]
         # A place whose corners follow the same tokens moves as one point does; others are put
         # together from their corners.
         alike = (claimed == claimed[:, :1]).flatten(1).all(1)
@@ -166,7 +159,7 @@ class LearnedBody:
         ends = corners[torn].flatten()
         rig = self._rig(
             torch.cat([middles, points[ends]])[None],
-            self._vertex_claims.rows(torch.cat([corners[one, 0], ends])),
+            self._claims.rows(torch.cat([corners[one, 0], ends])),
         )
 
         def move(q: Tensor) -> Tensor:
@@ -179,36 +172,29 @@ class LearnedBody:
 
         return move
 
-    @cached_property
+    @property
+    def parts(self) -> np.ndarray | None:
+        """[F] int64: the part each triangle follows, 0 where it stays; -1 where several share it.
+        None if points move by themselves."""
+        return self._settled.parts if isinstance(self._decoder, SkinnedDecoder) else None
+
+    @property
     def pieces(self) -> np.ndarray:
-        """[F] int64: the piece of the surface that each triangle belongs to. A piece hangs together
-        and follows one part."""
-        faces = self.rest.faces
-        token = self._vertex_claims.weights[0].argmax(-1).numpy()
-        both = np.stack([self.rest.components[faces[:, 0]], token[faces[:, 0]]], 1)
-        return np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+        """[F] int64: the piece of the surface that each triangle belongs to, which hangs together
+        and mostly follows one part."""
+        return self._settled.pieces
 
-    def holding(self, faces: np.ndarray) -> LearnedBody:
-        """This body with some triangles held where they are, faces [F] bool: what a target shows
-        to be still, whatever the network took it for."""
-        held = copy.copy(self)
-        held.__dict__.pop("pieces", None)
-        weights = self._vertex_claims.weights.clone()
-        corners = torch.from_numpy(np.unique(self.rest.faces[faces]))
-        weights[:, corners] = 0.0
-        weights[:, corners, 0] = 1.0
-        held._vertex_claims = Claims(weights, self._vertex_claims.features)
-        held._rig_vertices()
-        held.skin = held._find_skin()
-        return held
+    def finer(self, parts: np.ndarray | None = None) -> LearnedBody:
+        """This body with every screw of a part that can be seen as a coordinate.
 
-    def _rig_vertices(self) -> None:
-        # What follows nobody is not even computed: it stays exactly where it is.
-        mobile = self._vertex_claims.weights[0, :, 0] < 1
-        self._mobile = torch.nonzero(mobile | (self._net.config.decoder == "point")).flatten()
-        self._vertex_rig = self._rig(
-            self._inside[:, self._mobile], self._vertex_claims.rows(self._mobile)
-        )
+        Args:
+            parts: [F] as `parts`, what triangles follow if the network was wrong about it: how
+                those parts may move is then read off anew.
+        """
+        settled = self._settled if parts is None else self._settled.following(parts)
+        body = LearnedBody(settled, mass_points=len(self.mass), screws=True)
+        body.mass, body.confidence = self.mass, self.confidence
+        return body
 
     def sample(self, count: int, *, seed: int = 0) -> Tensor:
         """[count, k] plausible coordinates, drawn from the prior and kept within the limits."""
@@ -216,27 +202,26 @@ class LearnedBody:
         noise = torch.randn(count, len(self.q0), generator=generator, dtype=torch.float64)
         return (self._mean + noise).clamp(self.limits[:, 0], self.limits[:, 1])
 
-    def guesses(self, target: np.ndarray, *, rounds: int = 6) -> Tensor:
-        """[S, k] coordinates in which the body may look like unordered points `target` [M, 3] (m).
+    def guesses(self, target: np.ndarray) -> Tensor:
+        """[S, k] coordinates in which the body may look like unordered points target [M, 3] (m)."""
+        known, basis = self._settled, self._basis.float()
+        return self._coordinates_of(
+            guess_states(known.net, known.shape, basis, self._enter(target))
+        )
 
-        Read by the network that was trained to, then refined by letting the posterior read the
-        nearest target of every point, again and again.
-        """
-        box = self._reading.box
-        inside = torch.from_numpy(box.enter(np.asarray(target, np.float64)).astype(np.float32))
-        basis = self._basis.float()
-        found = []
-        with torch.no_grad():
-            first = self._net.guess(self._shape, _some(inside)[None])
-            for z in (first, torch.zeros_like(first)):
-                for _ in range(rounds):
-                    found.append(z)
-                    moved = self._shape.rig.move(z)
-                    near = torch.cdist(moved[0], inside).argmin(1)
-                    z = self._net.read(self._shape, inside[near][None])[0]
-                    z = (basis @ (basis.mT @ z.flatten())).view_as(z)
-                found.append(z)
-        q = torch.stack([self._basis.mT @ z.flatten().double() for z in found])
+    @torch.no_grad()
+    def read(self, vertices: np.ndarray) -> Tensor:
+        """[k] coordinates in which the vertices are about where `vertices` [V, 3] (m) are."""
+        known = self._settled
+        moved = self._enter(known.reading.samples.points(vertices))
+        return self._coordinates_of(known.net.read(known.shape, moved[None])[0].flatten())
+
+    def _enter(self, world: np.ndarray) -> Tensor:
+        inside = self._settled.reading.box.enter(np.asarray(world, np.float64))
+        return torch.from_numpy(inside.astype(np.float32))
+
+    def _coordinates_of(self, states: Tensor) -> Tensor:
+        q = states.double() @ self._basis
         return q.clamp(self.search_limits[:, 0], self.search_limits[:, 1])
 
     def _within(self, reach: float) -> Tensor:
@@ -247,7 +232,7 @@ class LearnedBody:
 
     def _find_skin(self) -> Skin | None:
         """Joints that carry the vertices, if every vertex follows one token alone."""
-        weights = self._vertex_claims.weights[0]
+        weights = self._claims.weights[0]
         rigid = isinstance(self._decoder, SkinnedDecoder) and self._decoder.rigid
         if not rigid or bool((weights.amax(-1) < 0.999).any()):
             return None
@@ -259,20 +244,12 @@ class LearnedBody:
         z, decoder = self._state(q), self._decoder
         if not isinstance(decoder, SkinnedDecoder):
             raise InputError("this body has no skin: each of its points moves by itself")
-        motions = decoder.motions(self._encoding, z.reshape(-1, *z.shape[-2:]))
-        motions = dq_to_matrix(motions)
+        motions = decoder.matrices(decoder.motions(self._encoding, z.reshape(-1, *z.shape[-2:])))
         still = torch.eye(4, dtype=q.dtype).expand(len(motions), 1, 4, 4)
         inside = torch.cat([still, motions.to(q.dtype)], 1)
-        enter = self._enter_matrix.to(q.dtype)
+        enter = torch.from_numpy(self._settled.reading.box.matrix).to(q.dtype)
         world = torch.linalg.inv(enter) @ inside @ enter
         return world.unflatten(0, q.shape[:-1]) if q.ndim > 1 else world[0]
-
-    @cached_property
-    def _enter_matrix(self) -> Tensor:
-        box, matrix = self._reading.box, np.eye(4)
-        matrix[:3, :3] = box.turn * box.scale
-        matrix[:3, 3] = -box.centre * box.scale
-        return torch.from_numpy(matrix)
 
     def _state(self, q: Tensor) -> Tensor:
         """z [..., T, 6] of q [..., k]."""
@@ -282,13 +259,9 @@ class LearnedBody:
     def _move(self, rig: Rig, q: Tensor) -> Tensor:
         z = self._state(q)
         inside = rig.move(z.reshape(-1, *z.shape[-2:]))
-        world = (inside / self._reading.box.scale + self._centre) @ self._turn
+        world = (inside / self._settled.reading.box.scale + self._centre) @ self._turn
         return world.to(q.dtype).reshape(*q.shape[:-1], *world.shape[1:])
 
     def _rig(self, points: Tensor, claims: Claims) -> Rig:
-        return self._decoder.rig(self._encoding, points.double(), claims.double())
-
-
-def _some(points: Tensor, count: int = 512) -> Tensor:
-    """At most `count` of points [M, 3], evenly picked."""
-    return points[torch.linspace(0, len(points) - 1, min(count, len(points))).long()]
+        rig = self._decoder.rig(self._encoding, points.double(), claims.double())
+        return SortedRig(rig) if isinstance(rig, SkinnedRig) else rig

@@ -13,7 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from kin4d.geometry.dual_quaternion import dq_from_parts, dq_normalize, dq_to_parts
+from kin4d.geometry.dual_quaternion import (
+    dq_from_parts,
+    dq_normalize,
+    dq_to_matrix,
+    dq_to_parts,
+)
 from kin4d.geometry.transforms import quaternion_rotate, rotvec_to_quaternion
 from kin4d.neurok.config import NeurokConfig
 from kin4d.neurok.encoders import Claims, Encoding
@@ -74,6 +79,14 @@ class SkinnedDecoder(nn.Module):
             return numbers
         return dq_from_parts(*twist_to_parts(numbers, encoding.centres, encoding.radii))
 
+    def matrices(self, motions: Tensor) -> Tensor:
+        """[B, T, 4, 4] of what tokens do."""
+        if self.rigid:
+            return dq_to_matrix(motions)
+        shift, stretch = motions[..., :3], motions[..., 3:].unflatten(-1, (3, 3))
+        eye = torch.eye(4, dtype=motions.dtype, device=motions.device)
+        return eye + F.pad(torch.cat([stretch, shift[..., None]], -1), (0, 0, 0, 1))
+
     def follow(self, motions: Tensor, weights: Tensor, points: Tensor) -> Tensor:
         """Points [B, N, 3] moved by token motions, blended by weights [B, N, 1 + T]."""
         own = weights[..., 1:] @ motions
@@ -98,6 +111,37 @@ class SkinnedRig:
         """Points [B, N, 3] at z [B, T, 6]."""
         motions = self.decoder.motions(self.encoding, z)
         return self.decoder.follow(motions, self.weights, self.points)
+
+
+class SortedRig:
+    """Points [1, N, 3] of one shape, most of which follow one token alone: those need no blending,
+    which is most of the work."""
+
+    def __init__(self, soft: SkinnedRig) -> None:
+        self.decoder, self.encoding = soft.decoder, soft.encoding
+        points, weights = soft.points[0], soft.weights[0]
+        share, token = weights.max(-1)
+        token = torch.where(share == 1, token, -1)
+        order = torch.argsort(token, stable=True)
+        self.tokens, counts = token[order].unique_consecutive(return_counts=True)
+        self.groups = points[order].split(counts.tolist())
+        self.shared = weights[order][: int((token < 0).sum())]
+        self.back = torch.argsort(order)
+
+    def move(self, z: Tensor) -> Tensor:
+        """Points [B, N, 3] at z [B, T, 6]."""
+        motions = self.decoder.motions(self.encoding, z)
+        matrices = self.decoder.matrices(motions)
+        moved = []
+        for token, points in zip(self.tokens.tolist(), self.groups, strict=True):
+            if token < 0:
+                moved.append(self.decoder.follow(motions, self.shared[None], points[None]))
+            elif token == 0:
+                moved.append(points.expand(len(z), -1, -1))
+            else:
+                turn, shift = matrices[:, token - 1, :3].split((3, 1), -1)
+                moved.append(points @ turn.mT + shift.mT)
+        return torch.cat(moved, 1)[:, self.back]
 
 
 class PointDecoder(nn.Module):

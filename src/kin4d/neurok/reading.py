@@ -40,6 +40,14 @@ class Box:
         low, high = turned.min(0), turned.max(0)
         return cls(turn, (low + high) / 2, 1.0 / float((high - low).max()))
 
+    @property
+    def matrix(self) -> np.ndarray:
+        """[4, 4] from the world to the box."""
+        matrix = np.eye(4)
+        matrix[:3, :3] = self.turn * self.scale
+        matrix[:3, 3] = -self.centre * self.scale
+        return matrix
+
     def enter(self, world: np.ndarray) -> np.ndarray:
         """World points [..., 3] (m) to the box."""
         return (world @ self.turn.T - self.centre) * self.scale

@@ -19,7 +19,9 @@ from kin4d.errors import InputError
 
 Metric = Literal["mass", "norm"]
 MOST = 12
-"""Coordinates at most."""
+"""Coordinates at most, where the spectrum decides."""
+MOST_SCREWS = 24
+"""The same where every screw of a part is one."""
 _VISIBLE = 0.004  # of the box: motion below it, at one standard deviation, does not count
 
 
@@ -44,6 +46,7 @@ def reduce(
     *,
     count: int | None = None,
     metric: Metric = "mass",
+    live: Tensor | None = None,
     samples: int = 6,
     seed: int = 0,
 ) -> Reduction:
@@ -57,6 +60,8 @@ def reduce(
             largest ratio of one motion to the next), among the directions that visibly move the
             shape, at most `MOST`, at least as many as hold 95 % of the energy.
         metric: "mass", or "norm" for the paper's.
+        live: [K] bool, which numbers of the state move anything; all by default. Looking at the
+            others costs time.
         samples: States the metric is averaged over.
         seed: Of those states.
     """
@@ -65,12 +70,13 @@ def reduce(
     share = mass / mass.sum()
     rest = move(torch.zeros_like(mean))
     generator = torch.Generator().manual_seed(seed)
-    total = torch.zeros(len(mean), len(mean), dtype=mean.dtype)
+    some = torch.arange(len(mean)) if live is None else torch.nonzero(live).flatten()
+    total = torch.zeros(len(some), len(some), dtype=mean.dtype)
     # Forward-mode derivatives exist only for the plain attention kernel.
     with sdpa_kernel(SDPBackend.MATH):
         for _ in range(samples):
             z = mean + torch.randn(mean.shape, generator=generator, dtype=mean.dtype)
-            jacobian = torch.func.jacfwd(move)(z)
+            jacobian = torch.func.jacfwd(lambda own, z=z: move(z.index_copy(0, some, own)))(z[some])
             if metric == "norm":
                 away = (move(z) - rest) * share[:, None]
                 length = (away * (move(z) - rest)).sum().sqrt().clamp(min=1e-9)
@@ -79,7 +85,9 @@ def reduce(
             else:
                 flat = (share.sqrt()[:, None, None] * jacobian).flatten(0, 1)
                 total += flat.mT @ flat / samples
-    values, vectors = torch.linalg.eigh(total)
+    whole = torch.zeros(len(mean), len(mean), dtype=torch.float64)
+    whole[some[:, None], some] = total.double()
+    values, vectors = (part.to(mean.dtype) for part in torch.linalg.eigh(whole))
     motions, vectors = values.flip(0).clamp(min=0).sqrt(), vectors.flip(1)
     kept = _gap(motions) if count is None else count
     if not 0 <= kept <= len(mean):
@@ -87,6 +95,17 @@ def reduce(
     basis = varimax(vectors[:, :kept])
     sign = torch.where(basis.mT @ mean < 0, -1.0, 1.0).to(basis.dtype)
     return Reduction(basis * sign, motions)
+
+
+def along_screws(motions: Tensor) -> Reduction:
+    """Every number of the state that can be seen to move something, as a coordinate of its own.
+
+    Args:
+        motions: [K] root mean square motion of all points by each, in unit boxes.
+    """
+    sizes, order = motions.sort(descending=True, stable=True)
+    kept = order[: min(int((sizes > _VISIBLE).sum()), MOST_SCREWS)]
+    return Reduction(torch.eye(len(motions), dtype=motions.dtype)[:, kept], sizes)
 
 
 def _gap(motions: Tensor) -> int:

@@ -8,7 +8,8 @@ such as cloth, stays shared: pieces are a hint, never a rule.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -29,11 +30,83 @@ _SEEN = 3  # samples from which on they speak for a patch; else its vertices do
 _CHUNK = 65_536  # points the networks look at together
 
 
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """A mesh, and what its pieces follow.
+
+    Attributes:
+        net: Encoded it.
+        mesh: What was encoded.
+        reading: Of the mesh.
+        shape: The samples of the reading, with settled claims.
+        vertices: Settled claims on the vertices of the mesh.
+    """
+
+    net: Neurok
+    mesh: Mesh
+    reading: Reading
+    shape: Shape
+    vertices: Claims
+
+    @cached_property
+    def parts(self) -> np.ndarray:
+        """[F] int64: the part (1 + its token) each triangle follows, 0 where it stays; -1 where
+        several share it."""
+        share, token = self.vertices.weights[0].max(-1)
+        corners = torch.where(share == 1, token, -1)[torch.from_numpy(np.array(self.mesh.faces))]
+        return torch.where((corners >= 0).all(1), corners.mode(1).values, -1).numpy()
+
+    @cached_property
+    def pieces(self) -> np.ndarray:
+        """[F] int64: the piece of the surface that each triangle belongs to: a component that
+        follows one part, or a patch of one that follows several. A patch is never cut: cloth that
+        several parts share would be torn."""
+        faces = self.mesh.faces
+        token = self.vertices.weights[0].argmax(-1).numpy()[faces[:, 0]]
+        component = self.mesh.components[faces[:, 0]]
+        several = np.unique(np.stack([component, token], 1), axis=0)[:, 0]
+        shared = (np.bincount(several, minlength=int(component.max()) + 1) > 1)[component]
+        patch = np.full(len(faces), -1)
+        patch[shared] = face_patches(self.mesh.vertices, faces[shared])
+        return np.unique(np.stack([component, patch], 1), axis=0, return_inverse=True)[1].ravel()
+
+    @torch.no_grad()
+    def following(self, parts: np.ndarray) -> Settled:
+        """The same with triangles that follow `parts` [F], where -1 leaves it at what is claimed;
+        screws are read off anew."""
+        winner = torch.from_numpy(np.array(parts, np.int64))
+        faces = torch.from_numpy(np.array(self.mesh.faces))
+        areas = self.mesh.face_areas
+        areas = torch.from_numpy(np.maximum(areas, 1e-12 * areas.max())).float()
+        own = self.vertices.weights[0]
+        total, weight = torch.zeros_like(own), torch.zeros(len(own))
+        alone = F.one_hot(winner.clamp(min=0), own.shape[-1]).to(own.dtype)
+        for corner in faces.unbind(1):
+            share = torch.where((winner >= 0)[:, None], alone, own[corner])
+            total.index_add_(0, corner, areas[:, None] * share)
+            weight.index_add_(0, corner, areas)
+        # Between settled pieces a vertex goes with the larger one: a blend would bend both. A
+        # vertex of no face keeps its own claims.
+        firm = torch.ones(len(own), dtype=torch.bool)
+        firm[faces[winner < 0].flatten()] = False
+        blend = total / weight.clamp(min=1e-30)[:, None]
+        hard = F.one_hot(total.argmax(-1), own.shape[-1]).to(own.dtype)
+        settled = torch.where(firm[:, None], hard, blend)
+        settled = torch.where(weight[:, None] > 0, settled, own)
+        face, surface = torch.from_numpy(self.reading.samples.face), self.reading.surface
+        sampled = torch.where(
+            (winner[face] >= 0)[:, None], alone[face], self.shape.claims.weights[0]
+        )
+        claims = Claims(sampled[None], self.shape.claims.features)
+        encoding, mixture = self.net.prior.reread(self.shape.encoding, claims, surface)
+        rig = self.net.decoder.rig(encoding, surface.points, claims)
+        shape = replace(self.shape, encoding=encoding, claims=claims, rig=rig, mixture=mixture)
+        return replace(self, shape=shape, vertices=Claims(settled[None], self.vertices.features))
+
+
 @torch.no_grad()
-def settle(
-    net: Neurok, mesh: Mesh, reading: Reading, *, rigid: bool = False
-) -> tuple[Shape, Claims]:
-    """Encode a mesh, and settle the claims on its samples (in the shape) and on its vertices.
+def settle(net: Neurok, mesh: Mesh, reading: Reading, *, rigid: bool = False) -> Settled:
+    """Encode a mesh, and settle the claims on its samples and on its vertices.
 
     Args:
         net: Encodes.
@@ -43,34 +116,9 @@ def settle(
     """
     shape = net.encode(reading.surface)
     vertices = _claim_vertices(net, shape, reading.vertices)
-    sample_face = torch.from_numpy(reading.samples.face)
     winner = _face_winners(mesh, reading, shape.claims, vertices, _MOST if rigid else _PATCH)
-    if rigid:
-        winner = winner.clamp(min=0)
-    faces = torch.from_numpy(np.array(mesh.faces))
-    areas = torch.from_numpy(np.maximum(mesh.face_areas, 1e-12 * mesh.face_areas.max())).float()
-    own = vertices.weights[0]
-    total, weight = torch.zeros_like(own), torch.zeros(len(own))
-    alone = F.one_hot(winner.clamp(min=0), own.shape[-1]).to(own.dtype)
-    for corner in faces.unbind(1):
-        share = torch.where((winner >= 0)[:, None], alone, own[corner])
-        total.index_add_(0, corner, areas[:, None] * share)
-        weight.index_add_(0, corner, areas)
-    # Between settled pieces a vertex goes with the larger one: a blend would bend both. A vertex of
-    # no face keeps its own claims.
-    firm = torch.ones(len(own), dtype=torch.bool)
-    firm[faces[winner < 0].flatten()] = False
-    blend = total / weight.clamp(min=1e-30)[:, None]
-    hard = F.one_hot(total.argmax(-1), own.shape[-1]).to(own.dtype)
-    settled = torch.where(firm[:, None], hard, blend)
-    settled = torch.where(weight[:, None] > 0, settled, own)
-    said = winner[sample_face]
-    sampled = torch.where((said >= 0)[:, None], alone[sample_face], shape.claims.weights[0])
-    claims = Claims(sampled[None], shape.claims.features)
-    encoding, mixture = net.prior.reread(shape.encoding, claims, reading.surface)
-    rig = net.decoder.rig(encoding, reading.surface.points, claims)
-    shape = replace(shape, encoding=encoding, claims=claims, rig=rig, mixture=mixture)
-    return shape, Claims(settled[None], vertices.features)
+    claimed = Settled(net, mesh, reading, shape, vertices)
+    return claimed.following((winner.clamp(min=0) if rigid else winner).numpy())
 
 
 def _face_winners(
