@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
 from kin4d.geometry.sampling import sample_surface
+from kin4d.motion.fit import fit
 from kin4d.neurok import LearnedBody, from_pretrained, save_pretrained
 from kin4d.neurok.decoder import SkinnedDecoder, SortedRig
 from kin4d.neurok.familiarity import Familiarity
@@ -164,3 +166,16 @@ def test_points_that_follow_one_token_need_no_blending(two_boxes: Mesh, weights:
     z = torch.randn(3, *shape.encoding.mean.shape[1:])
     with torch.no_grad():
         torch.testing.assert_close(SortedRig(soft).move(z), soft.move(z), atol=1e-5, rtol=1e-5)
+
+
+def test_points_that_move_by_themselves_have_no_parts(two_boxes: Mesh, tmp_path: Path) -> None:
+    path = tmp_path / "point.safetensors"
+    save_pretrained(path, shaken(replace(TINY, decoder="point")), None, {})
+    body = LearnedBody.from_mesh(two_boxes, path, points=128)
+    assert body.parts is None
+    q = body.sample(3)
+    together = body.vertices(q)
+    torch.testing.assert_close(together, torch.stack([body.vertices(row) for row in q]))
+    found = fit(body, two_boxes.with_vertices(together[0].numpy()), follow=1, iterations=4)
+    assert found.body is body
+    assert found.error < found.rest_error

@@ -157,14 +157,15 @@ class PointDecoder(nn.Module):
 
     def rig(self, encoding: Encoding, points: Tensor, claims: Claims) -> PointRig:
         """Ready to move `points` [B, N, 3]."""
-        still = self.numbers(encoding.tokens, claims.features, encoding.mean.new_zeros(1))
+        rest = encoding.mean.new_zeros(1, 1, TWIST)
+        still = self.numbers(encoding.tokens, claims.features, rest)
         return PointRig(self, encoding, points, claims.features, still)
 
     def numbers(self, tokens: Tensor, features: Tensor, z: Tensor) -> Tensor:
         """[B, N, 6 or 3] of points with features [B, N, W], before their value at rest is taken
-        off."""
-        state = self.block(tokens + self.enter(z.expand(*tokens.shape[:2], self.enter.in_features)))
-        return self.out(self.look(features, state))
+        off. One shape may be asked for many states."""
+        state = self.block(tokens + self.enter(z))
+        return self.out(self.look(features.expand(len(state), -1, -1), state))
 
     def follow(self, numbers: Tensor, points: Tensor) -> Tensor:
         """Points [B, N, 3], each moved by its own numbers: turned about itself and shifted."""
