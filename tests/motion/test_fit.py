@@ -143,3 +143,24 @@ def test_what_is_right_already_is_left_alone() -> None:
     found = fit(body, sample_surface(mesh.with_vertices(goal), 3000, seed=4).points(goal))
     assert found.body is body
     assert found.moved == ("up0",)
+
+
+def test_all_may_be_found_to_stay() -> None:
+    mesh = _row_of_boxes(0.0, 0.8)
+
+    class Restless(_Sliders):
+        def finer(self, parts: np.ndarray | None = None) -> _Sliders:
+            still = self.parts if parts is None else parts
+            return Restless(self.rest, still, count=2 if still.any() else 0)
+
+        def read(self, vertices: np.ndarray) -> torch.Tensor:
+            return super().read(vertices)[: len(self.q0)]
+
+        def guesses(self, target: np.ndarray) -> torch.Tensor:
+            return super().guesses(target)[:, : len(self.q0)]
+
+    body = Restless(mesh, np.ones(len(mesh.faces), np.int64))
+    # Moved along itself, the row looks much as before: nothing of it is nearer after the move.
+    found = fit(body, mesh, starts=torch.tensor([[0.03, 0.0]], dtype=torch.float64))
+    np.testing.assert_array_equal(found.vertices, mesh.vertices)
+    assert found.moved == ()

@@ -60,7 +60,8 @@ def fit(
     found = fit_body(body, aim, partial=partial, seed=seed)
     way = torch.linspace(0, 1, _FRAMES, dtype=torch.float64)[:, None]
     way = way * way * (3 - 2 * way)
-    q = body.q0 + way * (torch.from_numpy(found.q) - body.q0)
+    rest = found.body.q0
+    q = rest + way * (torch.from_numpy(found.q) - rest)
     write_motion(replace(play(found.body, q), up=up), output)
     facts = {
         "q": found.q.tolist(),

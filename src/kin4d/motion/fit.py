@@ -80,8 +80,6 @@ def fit(
     points = _target_points(target, seed)
     search = _search(body, points, partial, seed)
     rest_error = float(search.errors(body.q0[None])[0])
-    if not body.coordinates:
-        return _result(body, body.q0, rest_error, rest_error, (rest_error,))
     first = _starts(body, points, seed) if starts is None else starts
     q, error, tried = _follow(search, body.q0, rest_error, first, follow, iterations)
     if isinstance(body, Regrouping) and body.parts is not None and not partial:
@@ -133,6 +131,8 @@ def _follow(
     search: Search, rest: Tensor, rest_error: float, starts: Tensor, count: int, iterations: int
 ) -> tuple[Tensor, float, tuple[float, ...]]:
     """Follow the best `count` of starts [S, k] and rest: where the best led, its error, and all."""
+    if len(rest) == 0:
+        return rest, rest_error, (rest_error,)
     q = torch.cat([rest[None], starts])
     q = q[torch.from_numpy(np.argsort(search.errors(q), kind="stable")[:count])]
     followed, errors = search.descend(q, iterations)

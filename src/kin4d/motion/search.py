@@ -118,6 +118,9 @@ class Search:
             after = float(self.errors(trial[None])[0])
             if after <= error + worth:
                 q, error = trial, after
+        # One alone may be dear only because others make up for what it does.
+        if rest_error - error < worth * int((q != rest).sum()):
+            return rest.clone(), rest_error
         return q, error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import sin
 
+import numba
 import numpy as np
 
 from kin4d.errors import InputError
@@ -47,6 +48,19 @@ class Wind:
         _, speed, normals, areas = state.panels
         # Incommensurate periods of about 1, 2 and 4 s: never the same twice, and repeatable.
         sway = sum(sin(rate * state.time) for rate in (1.7, 3.1, 6.1)) / 3
-        through = (1 + self.gusts * sway) * np.asarray(self.velocity(state.time)) - speed
-        across = np.einsum("ni,ni->n", through, normals)
-        return Load(panels=(self.strength * areas * across * np.abs(across))[:, None] * normals)
+        air = (1 + self.gusts * sway) * np.asarray(self.velocity(state.time), np.float64)
+        return Load(panels=_pressed(self.strength, air, speed, normals, areas))
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _pressed(strength, air, speed, normals, areas):
+    """[N, 3] N on panels with speed [N, 3], normals [N, 3] and areas [N], in air [3] m/s."""
+    out = np.empty_like(normals)
+    for n in range(len(areas)):
+        across = 0.0
+        for r in range(3):
+            across += (air[r] - speed[n, r]) * normals[n, r]
+        push = strength * areas[n] * across * abs(across)
+        for r in range(3):
+            out[n, r] = push * normals[n, r]
+    return out
