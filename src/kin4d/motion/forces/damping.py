@@ -29,7 +29,7 @@ class Damping:
     def load(self, state: State) -> Load:
         """The damping matrix."""
         rate = state.material.damping if self.rate is None else self.rate
-        matrix = rate * state.metric
-        if self._is_viscous:
-            matrix = matrix + square(self.viscosity, len(matrix), "viscosity")
-        return Load(damping=matrix)
+        if not self._is_viscous:
+            return Load(damping=rate * state.metric)
+        viscous = square(self.viscosity, len(state.q), "viscosity")
+        return Load(damping=viscous + rate * state.metric if rate else viscous)
