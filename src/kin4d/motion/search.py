@@ -6,6 +6,7 @@ Turns of nearest points and Gauss-Newton steps, with far points counting less an
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -44,9 +45,13 @@ class Search:
         self.move, self.target, self.size = move, target, size
         self.limits, self.partial = limits, partial
         self.tree = KDTree(target)
-        self.across = _across(target, self.tree)
-        some = np.linspace(0, len(target) - 1, min(len(target), _LOOKED_AT)).astype(int)
-        self.some, self.some_across = target[some], self.across[some]
+        self.looked_at = np.linspace(0, len(target) - 1, min(len(target), _LOOKED_AT)).astype(int)
+        self.some = target[self.looked_at]
+
+    @cached_property
+    def across(self) -> np.ndarray:
+        """[M, 3, 3] how much distances from each target point count; only steps need to know."""
+        return _across(self.target, self.tree)
 
     def errors(self, q: Tensor) -> np.ndarray:
         """[S] mean distances (m) at q [S, k]."""
@@ -85,7 +90,8 @@ class Search:
             moved = self.move(rows).numpy()
         x, jacobian = moved[0], np.moveaxis((moved[1:] - moved[0]) / _STEP, 0, -1)
         near, found = match.near, match.found
-        residual, slope, across = x[near] - self.some, jacobian[near], self.some_across
+        residual, slope = x[near] - self.some, jacobian[near]
+        across = self.across[self.looked_at]
         if not self.partial:
             residual = np.concatenate([residual, x - self.target[found]])
             slope = np.concatenate([slope, jacobian])
