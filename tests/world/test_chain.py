@@ -43,6 +43,7 @@ def test_a_stretch_begins_with_the_last_frame_of_another(situation):
     # The last stretch begins early enough to be whole.
     np.testing.assert_array_equal(world.asked[2].track, situation.track[7:12])
     np.testing.assert_array_equal(world.asked[2].opening, situation.opening[7:12])
+    np.testing.assert_array_equal(world.asked[2].lag, situation.lag[7:12])
     assert world.asked[2].image[0, 0, 0] == 7
 
 

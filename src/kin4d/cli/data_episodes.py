@@ -23,6 +23,9 @@ class Episodes:
     """Only these; run with an unknown name to see them all."""
     robot: tuple[str, ...] = ("sketch",)
     """Arms; run with an unknown name to see them all."""
+    kind: tuple[str, ...] = ()
+    """Kinds of takes, in this order: expert, noise, miss, hit; a hit that follows a miss is of the
+    same scene. By default five experts, three with noise, and a pair."""
     seed: int = 0
     """Other seeds give other scenes."""
     size: tuple[int, int] = (96, 64)
@@ -39,12 +42,13 @@ class Episodes:
     """Print JSON for machines."""
 
     def run(self) -> None:
-        from kin4d.data.tasks.plan import EpisodePlan, generate_episodes
+        from kin4d.data.tasks.plan import BLOCK, EpisodePlan, generate_episodes
         from kin4d.data.tasks.task import TASKS
 
         plan = EpisodePlan(
             tasks=self.task or tuple(TASKS),
             arms=self.robot,
+            kinds=self.kind or BLOCK,
             count=self.count,
             seed=self.seed,
             frames=self.frames,

@@ -43,6 +43,14 @@ class Generator(EpisodeTraining):
     """Weights to begin from, with a new schedule; by default chance."""
     batch: int = 4
     """Clips per step and process."""
+    precision: Literal["fp32", "bf16"] | None = None
+    """Of products of matrices, instead of the preset's; bf16 is faster where it is built in."""
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """To the plan of a preset."""
+        given = {} if self.precision is None else {"precision": self.precision}
+        return {**super().changes, **given}
 
     def run(self) -> None:
         import torch

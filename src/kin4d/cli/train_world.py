@@ -41,8 +41,9 @@ class World(EpisodeTraining):
     """Windows of motion per step."""
     length: int = 20
     """Frames of a window of motion."""
-    start: Path | None = None
-    """A trained mover to begin from, with a new schedule; by default chance."""
+    start: str | None = None
+    """Weights that gauge, seer and mover begin from, with a new schedule: a run's folder, a file or
+    a name that ships, of one network or of a whole world. By default chance."""
 
     def run(self) -> None:
         import torch
@@ -76,6 +77,7 @@ class World(EpisodeTraining):
             self.out / "gauge",
             plan=self._plan("gauge"),
             dev=list(islice(judged, 4)),
+            start=self.start,
             data={**data, "batch": self.batch},
         )
 
@@ -91,6 +93,7 @@ class World(EpisodeTraining):
             self.out / "seer",
             plan=self._plan("seer"),
             dev=list(islice(judged, 4)),
+            start=self.start,
             data={**data, "batch": self.batch},
         )
 

@@ -68,5 +68,6 @@ def _stretch(
         cover=situation.cover[here],
         actions=None if situation.actions is None else situation.actions[here],
         opening=None if situation.opening is None else situation.opening[here],
+        lag=None if situation.lag is None else situation.lag[here],
         actor=actor,
     )

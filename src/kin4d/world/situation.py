@@ -10,12 +10,14 @@ from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.mesh import face_normals
 from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.geometry.sampling import farthest_points
 from kin4d.render.pointmaps import Actor, render_actors
 
-TRACKED = 384
+TRACKED = 640
 """Points of the robot's surface that are followed, as many on each link."""
 COVERING = 4000
 """Points that cover it evenly."""
+_SPARE = 8  # times as many points as are kept, to choose from
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,6 +36,8 @@ class Situation:
         actions: [T, a] float32: what it is commanded, or None.
         opening: [T] how open its gripper is, 0 closed to 1: as measured, so that fingers which
             hold something stay apart. None if that is not known, or there is no gripper.
+        lag: [T, 3] m, axes of the base: how far its hand, as measured, is from where it was told to
+            be. What resists holds it back. None if that is not known.
         actor: The robot's model and motion, to draw it again in other light.
     """
 
@@ -46,6 +50,7 @@ class Situation:
     language: str = ""
     actions: np.ndarray | None = None
     opening: np.ndarray | None = None
+    lag: np.ndarray | None = None
     actor: Actor | None = None
 
     def __post_init__(self) -> None:
@@ -95,6 +100,7 @@ def observe(
     language: str = "",
     actions: np.ndarray | None = None,
     opening: np.ndarray | None = None,
+    lag: np.ndarray | None = None,
     threads: int | None = None,
 ) -> Situation:
     """The situation of a picture and a moving robot.
@@ -109,6 +115,7 @@ def observe(
         language: What the robot was asked to do.
         actions: [T, a] what it is commanded.
         opening: [T] how open its gripper is, as measured; see `Situation`.
+        lag: [T, 3] m: how far its hand is behind, as measured; see `Situation`.
         threads: That draw; all usable cores if None.
     """
     drawn = render_actors([robot], camera, fps=fps, threads=threads)
@@ -127,6 +134,7 @@ def observe(
         language=language,
         actions=actions,
         opening=opening,
+        lag=lag,
         actor=robot,
     )
 
@@ -158,8 +166,8 @@ def retold(situation: Situation, carry: np.ndarray, *, threads: int | None = 1) 
 def track_surface(robot: Actor, count: int = TRACKED, *, evenly: bool = False) -> np.ndarray:
     """[T, count, 3] m in the world: points of a robot's surface as it moves.
 
-    Every link has about as many points as any other, for what touches things is small; or, if
-    `evenly`, every square centimetre.
+    Every link has about as many points as any other, for what touches things is small, spread so
+    that no spot of it is far from all of them; or, if `evenly`, every square centimetre.
     """
     if robot.skin is None or robot.transforms is None or not robot.skin.is_rigid:
         raise InputError(f"'{robot.name}' is not made of rigid links", allowed="a robot")
@@ -169,12 +177,16 @@ def track_surface(robot: Actor, count: int = TRACKED, *, evenly: bool = False) -
     group = np.zeros_like(link_of_face) if evenly else link_of_face
     links = np.unique(group[area > 0])
     shares = np.diff(np.arange(len(links) + 1) * count // len(links))
-    faces = []
+    spare = 1 if evenly else _SPARE
+    found, owner = [], []
     for link, share in zip(links, shares, strict=True):
         weight = area * (group == link)
-        faces.append(dice.choice(len(area), share, p=weight / weight.sum()))
-    face = np.concatenate(faces)
-    corner_weights = dice.dirichlet(np.ones(3), count)
-    points = np.einsum("nc,ncd->nd", corner_weights, mesh.vertices[mesh.faces[face]])
+        face = dice.choice(len(area), spare * share, p=weight / weight.sum())
+        corner_weights = dice.dirichlet(np.ones(3), len(face))
+        points = np.einsum("nc,ncd->nd", corner_weights, mesh.vertices[mesh.faces[face]])
+        kept = slice(None) if evenly else farthest_points(points, share, seed=0)
+        found.append(points[kept])
+        owner.append(face[kept])
+    points, face = np.concatenate(found), np.concatenate(owner)
     matrices = robot.transforms[:, link_of_face[face]]
     return (matrices[..., :3, :3] @ points[None, :, :, None])[..., 0] + matrices[..., :3, 3]

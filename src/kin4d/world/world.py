@@ -9,7 +9,8 @@ from kin4d.errors import InputError
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.training.checkpoint import load_tensors
 from kin4d.training.weights import weights_file
-from kin4d.world.rigid.model import MODEL, RigidWorld
+from kin4d.world.rigid.model import RigidWorld
+from kin4d.world.rigid.train import WORLD
 from kin4d.world.situation import Situation
 
 FLOW = "flow world"
@@ -44,7 +45,7 @@ class World:
             name: One that ships ("tiny"), a .safetensors file, a folder with one, or a hub id.
         """
         kind = load_tensors(weights_file(name, "world"))[1].get("model")
-        loaders = {MODEL: RigidWorld.load, FLOW: _flow}
+        loaders = {WORLD: RigidWorld.load, FLOW: _flow}
         if kind not in loaders:
             raise InputError(
                 "these are not weights of a world model",

@@ -36,6 +36,7 @@ def _lesson(seed: int, frames: int = 20, *, carried: bool = True, scene: str = "
         motions=motions,
         seconds=0.1,
         opening=np.linspace(1, 0, frames),
+        lag=np.linspace(0, 0.02, 3 * frames).reshape(-1, 3),
         scene=scene,
         seed=seed,
     )
@@ -56,30 +57,46 @@ def test_a_part_moves_the_same_anywhere_on_the_table_and_its_pose_says_how():
     torch.manual_seed(0)
     mover = Mover(MoverConfig()).eval()
     torch.nn.init.normal_(mover.decide[-1].weight, std=0.05)
-    track, parts, others, owner, opening = _lesson(1).tensors()
+    track, parts, others, owner, felt = _lesson(1).tensors()
     away = torch.tensor([0.7, -0.4, 0.0])
-    poses = mover.roll(track, parts, others, owner, opening, 0.1)
-    elsewhere = mover.roll(track + away, parts + away, others + away, owner, opening, 0.1)
+    poses = mover.roll(track, parts, others, owner, felt, 0.1)
+    elsewhere = mover.roll(track + away, parts + away, others + away, owner, felt, 0.1)
     torch.testing.assert_close(elsewhere[..., :3], poses[..., :3], atol=1e-3, rtol=0)
     state = mover.begin(parts)
     step = torch.tensor([0.1])
-    state, _ = mover.step(state, track[:1], track[1:2], others[None], step, opening[None, :2])
+    state, _ = mover.step(state, track[:1], track[1:2], others[None], step, felt[None, :2])
     placed = parts @ state.pose[..., :3].mT + state.pose[:, None, :, 3]
     torch.testing.assert_close(state.points, placed, atol=1e-5, rtol=0)
 
 
-def test_the_gripper_is_felt_if_its_opening_is_known():
+@pytest.mark.parametrize("sense", ["opening", "lag"])
+def test_what_the_robot_feels_matters_if_it_is_known(sense):
     torch.manual_seed(0)
     mover = Mover(MoverConfig()).eval()
     torch.nn.init.normal_(mover.decide[-1].weight, std=0.05)
-    *arrays, opening = _lesson(1).tensors()
-    unknown = torch.full_like(opening, torch.nan)
-    ends = [mover.roll(*arrays, grip, 0.1)[-1] for grip in (opening, 0 * opening, unknown)]
+    *arrays, felt = _lesson(1).tensors()
+    columns = torch.tensor([sense == "opening"] + [sense == "lag"] * 3)
+    nothing, unknown = torch.where(columns, 0.0, felt), torch.where(columns, torch.nan, felt)
+    ends = [mover.roll(*arrays, one, 0.1)[-1] for one in (felt, nothing, unknown)]
     assert all(end.isfinite().all() for end in ends)
     assert not torch.allclose(ends[0], ends[1], atol=1e-6)
     assert not torch.allclose(ends[1], ends[2], atol=1e-6)
-    deaf = Mover(MoverConfig(opening=False)).eval()
-    assert torch.equal(deaf.roll(*arrays, opening, 0.1), deaf.roll(*arrays, unknown, 0.1))
+    deaf = Mover(MoverConfig(**{sense: False})).eval()
+    assert torch.equal(deaf.roll(*arrays, felt, 0.1), deaf.roll(*arrays, unknown, 0.1))
+
+
+def test_what_the_robot_feels_turns_with_the_room():
+    lesson = _lesson(1)
+    some = next(windows([lesson], batch=16, length=6, seed=0))
+    lag = some.felt[..., 1:]
+    told = lag.isfinite().flatten(1).all(1)
+    assert 0 < told.sum() < 16
+    lag = lag[told]
+    size = lag.norm(dim=-1)
+    there = torch.from_numpy(lesson.felt[:, 1:]).norm(dim=-1)
+    assert (size[..., None] - there).abs().amin(-1).max() < 1e-6
+    ways = lag[:, -1] / size[:, -1:]
+    assert ways[:, 2].std() < 0.02 < ways[:, 0].std()
 
 
 def test_futures_differ_by_chance_and_agree_by_seed():
@@ -99,7 +116,7 @@ def test_lessons_survive_the_disk_and_skip_what_shows_no_part(tmp_path):
     np.testing.assert_allclose(back.track, lesson.track, atol=3e-5)
     np.testing.assert_allclose(back.motions, lesson.motions)
     np.testing.assert_array_equal(back.owner, lesson.owner)
-    np.testing.assert_array_equal(back.opening, lesson.opening)
+    np.testing.assert_array_equal(back.felt, lesson.felt)
     room = np.full(9, -1)
     none = np.zeros((20, 0, 4, 4))
     said = lesson_of(track=lesson.track, xyz=np.zeros((9, 3)), part=room, motions=none, seconds=0.1)

@@ -18,6 +18,8 @@ from kin4d.data.episodes.parts import FIRST, Parts
 from kin4d.data.episodes.store import EpisodeStore
 from kin4d.data.tasks.arm import ARMS, load_arm
 from kin4d.errors import InputError
+from kin4d.motion.actions import integrate
+from kin4d.motion.conventions import values_to_poses
 from kin4d.motion.gripper import gripper_coordinates, gripper_opening
 from kin4d.render.pointmaps import Actor
 from kin4d.world.rigid.gauge import Depths, gauge_view
@@ -53,6 +55,7 @@ def situation_of(episode: Episode, *, threads: int | None = 1) -> Situation:
         language=episode.language,
         actions=actions,
         opening=_opening(episode),
+        lag=_lag(episode),
         threads=threads,
     )
 
@@ -79,6 +82,7 @@ def lesson_from(episode: Episode, *, measured: bool = True) -> Lesson | None:
         motions=from_camera @ parts.motions @ np.linalg.inv(from_camera),
         seconds=1 / episode.fps,
         opening=_opening(episode) if measured else None,
+        lag=_lag(episode) if measured else None,
         scene="" if episode.seed is None else f"{episode.task}/{episode.robot}/{episode.seed}",
         seed=episode.seed or 0,
     )
@@ -188,6 +192,19 @@ def chosen(
 def _opening(episode: Episode) -> np.ndarray | None:
     """[T] how open the gripper was, if there is one."""
     return None if episode.joints is None else gripper_opening(_body(episode.robot), episode.joints)
+
+
+def _lag(episode: Episode) -> np.ndarray | None:
+    """[T, 3] m: how far the hand was behind its actions, if they say where it should have been."""
+    actions, joints = episode.actions, episode.joints
+    if actions is None or joints is None or episode.robot not in ARMS:
+        return None
+    if actions.kind != "pose_delta":
+        return None
+    hand = load_arm(episode.robot).grasp_pose(joints)
+    deltas = values_to_poses(actions.values, actions.rotation)
+    told = integrate(deltas, hand[0], frame=actions.frame)
+    return (told - hand)[:, :3, 3] @ episode.base[:3, :3]
 
 
 def _as_told(episode: Episode) -> Episode:

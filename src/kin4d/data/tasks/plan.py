@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +17,27 @@ from kin4d.data.shard import Record, dropped
 from kin4d.data.specimen import Identity
 from kin4d.data.store import StoreWriter
 from kin4d.data.tasks.arm import load_arm
-from kin4d.data.tasks.record import Take, make_episode
+from kin4d.data.tasks.record import KINDS, Take, make_episode
 from kin4d.data.tasks.task import TASKS, named_task
 from kin4d.errors import InputError, Kin4dError
 
-_KINDS = ("expert",) * 5 + ("noise",) * 3 + ("miss", "hit")
+BLOCK = ("expert",) * 5 + ("noise",) * 3 + ("miss", "hit")
+"""Kinds of takes of one task by one arm, unless others are asked for."""
 _SEEDS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodePlan:
-    """What to make: blocks of ten episodes, each block one task by one arm.
+    """What to make: blocks of episodes, each block one task by one arm.
 
-    Of the ten, five are an expert's, three have noise of some grade, and the last two are a near
-    miss and the hit that it nearly was.
+    By default blocks have ten: five are an expert's, three have noise of some grade, and the last
+    two are a near miss and the hit that it nearly was.
 
     Attributes:
         tasks: Names; see `kin4d.data.tasks.task.TASKS`.
         arms: Names; see `kin4d.data.tasks.arm.ARMS`.
+        kinds: Of the takes of a block; see `kin4d.data.tasks.record.KINDS`. A hit that follows a
+            miss is of the same scene.
         count: Episodes.
         seed: Seeds of scenes run from a million times this.
         frames: Of each episode.
@@ -44,6 +48,7 @@ class EpisodePlan:
 
     tasks: tuple[str, ...] = tuple(TASKS)
     arms: tuple[str, ...] = ("sketch",)
+    kinds: tuple[str, ...] = BLOCK
     count: int = 1000
     seed: int = 0
     frames: int = FRAMES
@@ -59,10 +64,13 @@ class EpisodePlan:
             raise InputError("per_shard", value=self.per_shard, allowed=">= 1")
         if self.seed < 0:
             raise InputError("seed", value=self.seed, allowed=">= 0")
-        if not self.tasks or not self.arms:
-            raise InputError("no task or no arm named", allowed="one or more of each")
+        if not self.tasks or not self.arms or not self.kinds:
+            raise InputError("no task, arm or kind named", allowed="one or more of each")
         for task in self.tasks:
             named_task(task)
+        for kind in self.kinds:
+            if kind not in KINDS:
+                raise InputError("kind of take", value=kind, allowed=", ".join(KINDS))
 
     @property
     def shards(self) -> int:
@@ -80,15 +88,21 @@ class EpisodePlan:
         return [self._record(take) for take in self.takes[start : start + self.per_shard]]
 
     def _take(self, number: int) -> Take:
-        block, place = divmod(number, len(_KINDS))
+        block, place = divmod(number, len(self.kinds))
         cycle, task = divmod(block, len(self.tasks))
         # Arms shift by one in every cycle, so that each meets every task.
         arm = self.arms[(task + cycle) % len(self.arms)]
-        # The last two share a seed: they are a pair.
-        used = min(place, len(_KINDS) - 2) + block * (len(_KINDS) - 1)
+        scenes = self._scenes
+        used = scenes[place] + block * (scenes[-1] + 1)
         return Take(
-            task=self.tasks[task], arm=arm, seed=self.seed * _SEEDS + used, kind=_KINDS[place]
+            task=self.tasks[task], arm=arm, seed=self.seed * _SEEDS + used, kind=self.kinds[place]
         )
+
+    @cached_property
+    def _scenes(self) -> Sequence[int]:
+        """Of each take of a block: a pair shares one, every other take has its own."""
+        fresh = [int(pair != ("miss", "hit")) for pair in pairwise(self.kinds)]
+        return [0, *accumulate(fresh)]
 
     def _record(self, take: Take) -> Record:
         who = Identity(

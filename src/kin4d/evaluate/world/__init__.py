@@ -46,6 +46,9 @@ _NOTES = (
     "Parts are looked for in the pictures, by colour and relief; 'displacement' is the error of a "
     "part's middle in the last frame that truly shows it. A part that is not found ('lost', a "
     "share) counts as left where it was.",
+    "Motions are recorded ones: how open the gripper was and how far the hand was behind its "
+    "actions are told with them. The row of near misses that is not told so is for motions that "
+    "nobody carried out yet.",
     "Points are compared as sets, every fourth frame; F-score at "
     f"{1e3 * NEAR:.0f} mm. Temporal: of the changes of pixels' points since the frame before.",
 )

@@ -24,6 +24,7 @@ Imaginer = Callable[[Situation], PointmapVideo]
 
 COPY, COMPOSITE, CEILING = "copy the first frame", "composite", "stage, true motions"
 MODEL, BARE = "shipped model", "shipped model, no painter"
+NUMB = "shipped model, not told what the robot felt"
 
 TRIVIAL: Mapping[str, Imaginer] = {COPY: copied, COMPOSITE: composited}
 """Rows that know nothing."""
@@ -49,6 +50,11 @@ def load_rows(names: Sequence[str]) -> tuple[dict[str, WorldModel], dict[str, st
             rows[BARE] = RigidWorld(world.seer, world.mover, gauge=world.gauge)
         rows[label if number else MODEL] = world
     return rows, digests
+
+
+def numbed(imagine: Imaginer) -> Imaginer:
+    """The same, told nothing that only a robot which carried its actions out can know."""
+    return lambda situation: imagine(replace(situation, opening=None, lag=None))
 
 
 def staged(episode: Episode, frames: np.ndarray | None = None) -> Imaginer:

@@ -12,7 +12,7 @@ from kin4d.evaluate.report import Check, Report
 from kin4d.evaluate.world.bars import LOSS, RIGHT, SECONDS
 from kin4d.evaluate.world.cases import Cases
 from kin4d.evaluate.world.causality import causality, swap, swappable
-from kin4d.evaluate.world.imaginers import CEILING, MODEL, Imaginer, staged
+from kin4d.evaluate.world.imaginers import CEILING, MODEL, NUMB, Imaginer, numbed, staged
 from kin4d.evaluate.world.judge import Judge, average
 from kin4d.evaluate.world.near_misses import outcomes
 from kin4d.evaluate.world.regions import copied, judged_frames
@@ -76,7 +76,8 @@ def near_misses(cases: Cases, rows: Mapping[str, Imaginer], count: int, seed: in
     """How often hits and misses that differ by a hair are told apart."""
     pairs = list(cases.pairs(count, seed=seed))
     report = Report()
-    for name, imagine in {**rows, CEILING: None}.items():
+    numb = {NUMB: numbed(rows[MODEL])} if MODEL in rows else {}
+    for name, imagine in {**rows, **numb, CEILING: None}.items():
         right = np.array(
             [
                 outcomes(pair, tell((pair.hit, pair.miss), imagine))

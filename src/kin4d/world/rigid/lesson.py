@@ -33,7 +33,8 @@ class Lesson:
         others: [S, 3] float32: what the first frame shows of everything but the robot.
         owner: [S] int64: the part each of them belongs to, -1 for the room.
         seconds: Between frames.
-        opening: [T] float32: how open the robot's gripper is, 0 closed to 1; NaN if not known.
+        felt: [T, 4] float32: how open the robot's gripper is, 0 closed to 1, and how far its hand
+            is from where it was told to be, m; NaN what is not known.
         scene: Episodes that begin alike have the same; "" is like no other.
         numbers: [P] what the parts were called before; parts that are hardly seen are left out.
     """
@@ -44,15 +45,15 @@ class Lesson:
     others: np.ndarray
     owner: np.ndarray
     seconds: float
-    opening: np.ndarray
+    felt: np.ndarray
     scene: str = ""
     numbers: tuple[int, ...] = ()
 
     def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """Track, parts, others, owner and opening, as `Mover.roll` takes them."""
-        arrays = (self.track, self.parts, self.others, self.owner, self.opening)
-        track, parts, others, owner, opening = (torch.from_numpy(one) for one in arrays)
-        return track, parts, others, owner, opening
+        """Track, parts, others, owner and what is felt, as `Mover.roll` takes them."""
+        arrays = (self.track, self.parts, self.others, self.owner, self.felt)
+        track, parts, others, owner, felt = (torch.from_numpy(one) for one in arrays)
+        return track, parts, others, owner, felt
 
     def places(self, points: np.ndarray) -> np.ndarray:
         """[T, P, M, 3] m: where points [P, M, 3] of the parts go."""
@@ -74,6 +75,7 @@ def lesson_of(
     motions: np.ndarray,
     seconds: float,
     opening: np.ndarray | None = None,
+    lag: np.ndarray | None = None,
     scene: str = "",
     seed: int = 0,
 ) -> Lesson | None:
@@ -86,10 +88,16 @@ def lesson_of(
         motions: [T, P, 4, 4]: how the parts moved since the first frame.
         seconds: Between frames.
         opening: [T] how open the robot's gripper is, 0 closed to 1, if that is known.
+        lag: [T, 3] m: how far its hand is from where it was told to be, if that is known.
         scene: Of the episode; see `Lesson`.
         seed: Of the points that are kept.
     """
     dice = np.random.default_rng(seed)
+    felt = np.full((len(track), 4), np.nan, np.float32)
+    if opening is not None:
+        felt[:, 0] = opening
+    if lag is not None:
+        felt[:, 1:] = lag
     numbers, pixels = np.unique(part[part >= 0], return_counts=True)
     numbers = numbers[pixels >= _LEAST]
     if not len(numbers):
@@ -109,9 +117,7 @@ def lesson_of(
         others=xyz[chosen].astype(np.float32),
         owner=renumbered[part[chosen]],
         seconds=seconds,
-        opening=np.full(len(track), np.nan, np.float32)
-        if opening is None
-        else opening.astype(np.float32),
+        felt=felt,
         scene=scene,
         numbers=tuple(int(one) for one in numbers),
     )
@@ -138,7 +144,7 @@ def save_lessons(path: str | Path, lessons: Sequence[Lesson]) -> None:
             others=np.stack([_packed(one.others) for one in lessons]),
             owner=np.stack([one.owner for one in lessons]).astype(np.int8),
             seconds=np.array([one.seconds for one in lessons]),
-            opening=np.stack([one.opening for one in lessons]),
+            felt=np.stack([one.felt for one in lessons]),
             scene=np.array([one.scene for one in lessons]),
         )
 
@@ -155,7 +161,7 @@ def load_lessons(path: str | Path) -> list[Lesson]:
             others=_unpacked(data["others"][i]),
             owner=data["owner"][i].astype(np.int64),
             seconds=float(data["seconds"][i]),
-            opening=data["opening"][i],
+            felt=data["felt"][i],
             scene=str(data["scene"][i]),
         )
         for i, (count, end) in enumerate(zip(data["counts"], ends, strict=True))

@@ -22,10 +22,9 @@ from kin4d.world.rigid.mover import Mover, MoverConfig
 from kin4d.world.rigid.painter import Painter, PainterConfig
 from kin4d.world.rigid.seer import NOBODY, Seer, SeerConfig, first_view, tidied
 from kin4d.world.rigid.stage import Stage, Staged, moving_parts
-from kin4d.world.rigid.train import VERSION
+from kin4d.world.rigid.train import VERSION, WORLD
 from kin4d.world.situation import Situation
 
-MODEL = "rigid world"
 SIZE = (64, 96)
 """Height and width in pixels of the pictures that its networks learn from."""
 ROBOT = 1
@@ -111,6 +110,7 @@ class RigidWorld:
             motions=motions,
             seconds=situation.seconds,
             opening=situation.opening,
+            lag=situation.lag,
         )
         if lesson is None:
             return Motion(part=np.full_like(part, NOBODY), motions=motions[:, :0])
@@ -162,14 +162,14 @@ class RigidWorld:
             name: network.config.to_dict()  # pyright: ignore[reportCallIssue, reportAttributeAccessIssue]
             for name, network in networks.items()
         }
-        said = {"model": MODEL, "version": VERSION, "config": configs, "about": about}
+        said = {"model": WORLD, "version": VERSION, "config": configs, "about": about}
         save_tensors(Path(file), tensors, said)
 
     @classmethod
     def load(cls, name: str | Path) -> RigidWorld:
         """Read weights: a name that ships, a file, a folder or a hub id."""
         tensors, about = read_weights(
-            weights_file(name, "world"), model=MODEL, version=VERSION, train="kin4d train world"
+            weights_file(name, "world"), model=WORLD, version=VERSION, train="kin4d train world"
         )
         parts = {
             kind: {k.removeprefix(f"{kind}."): v for k, v in tensors.items() if k.startswith(kind)}

@@ -16,14 +16,25 @@ from torch import Tensor, nn
 
 from kin4d.geometry.transforms import rotvec_to_matrix
 from kin4d.world.rigid.lesson import AWAY
-from kin4d.world.rigid.touch import POINT, UNIT, carried, features, nearest, placed, towards
+from kin4d.world.rigid.touch import (
+    FINE,
+    POINT,
+    UNIT,
+    carried,
+    features,
+    fine_features,
+    nearest,
+    placed,
+    towards,
+)
 from kin4d.world.rigid.windows import Windows
 
 _TURN = 0.3  # rad per frame at an output of one
 _STILL = 0.03  # share of a motion below which a part does not move at all
 _GLOBAL = 6 + 6 + 3 + 3 + 2
-_OPENING = 5
+_OPENING, _LAG = 5, 7
 _FIRM = 0.05  # opening below which fingers are as good as closed
+_BEHIND = 0.01  # m that a hand is behind when something holds it back
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +47,8 @@ class MoverConfig:
         robot: Nearest points of the robot that are looked at.
         others: Nearest points of everything else.
         opening: Whether it is told how open the gripper is.
+        lag: Whether it is told how far the hand is behind.
+        fine: Whether it is told of millimetres apart from centimetres.
     """
 
     width: int = 96
@@ -43,6 +56,8 @@ class MoverConfig:
     robot: int = 64
     others: int = 40
     opening: bool = True
+    lag: bool = True
+    fine: bool = True
 
     def to_dict(self) -> dict[str, int | bool]:
         """As JSON takes it."""
@@ -76,12 +91,12 @@ class Mover(nn.Module):
     def __init__(self, config: MoverConfig) -> None:
         super().__init__()
         self.config = config
-        width = config.width
+        width, told = config.width, POINT + FINE * config.fine
         self.look = nn.ModuleList(
-            nn.Sequential(nn.Linear(POINT, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
+            nn.Sequential(nn.Linear(told, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
             for _ in range(3)
         )
-        known = _GLOBAL + (_OPENING if config.opening else 0)
+        known = _GLOBAL + _OPENING * config.opening + _LAG * config.lag
         self.join = nn.Sequential(nn.Linear(6 * width + known, 256), nn.SiLU())
         self.remember = nn.GRUCell(256, config.memory)
         self.decide = nn.Sequential(
@@ -106,7 +121,7 @@ class Mover(nn.Module):
         robot_next: Tensor,
         others: Tensor,
         seconds: Tensor,
-        opening: Tensor,
+        felt: Tensor,
         chance: torch.Generator | None = None,
     ) -> tuple[PartState, Tensor]:
         """One frame on.
@@ -117,7 +132,7 @@ class Mover(nn.Module):
             robot_next: [B, N, 3] m: and in the next frame.
             others: [B, S, 3] m: what else there is.
             seconds: [B] between the frames.
-            opening: [B, 2] of the gripper, now and in the next frame; NaN if not known.
+            felt: [B, 2, 4] now and in the next frame; see `Lesson`.
             chance: Lets what is unsure vary; the likeliest motion if None.
 
         Returns:
@@ -139,9 +154,9 @@ class Mover(nn.Module):
         for look, told in zip(
             self.look,
             (
-                features(robot - middle, steps, touch, after, distance, robot),
-                features(rest - middle, rest * 0, away, away, far, rest),
-                features(points - middle, own, own, points * 0, own.norm(dim=-1), points),
+                self._told(robot - middle, steps, touch, after, distance, robot),
+                self._told(rest - middle, rest * 0, away, away, far, rest),
+                self._told(points - middle, own, own, points * 0, own.norm(dim=-1), points),
             ),
             strict=True,
         ):
@@ -163,7 +178,9 @@ class Mover(nn.Module):
             -1,
         )
         if self.config.opening:
-            known = torch.cat([known, _grip(opening)], -1)
+            known = torch.cat([known, _grip(felt[..., 0])], -1)
+        if self.config.lag:
+            known = torch.cat([known, _held_back(felt[..., 1:])], -1)
         joined = self.join(torch.cat([*pools, known], -1))
         memory = self.remember(joined, state.memory)
         said = self.decide(torch.cat([joined, memory], -1))
@@ -181,6 +198,21 @@ class Mover(nn.Module):
         pose = rotation @ state.pose + torch.nn.functional.pad(shift[..., None], (3, 0))
         return PartState(moved, points, memory, pose), unsure
 
+    def _told(
+        self,
+        place: Tensor,
+        step: Tensor,
+        way: Tensor,
+        after: Tensor,
+        distance: Tensor,
+        world: Tensor,
+    ) -> Tensor:
+        """Of points: see `features`."""
+        coarse = features(place, step, way, after, distance, world)
+        if not self.config.fine:
+            return coarse
+        return torch.cat([coarse, fine_features(way, after, distance)], -1)
+
     def forward(self, windows: Windows, start: PartState) -> tuple[Tensor, Tensor]:
         """Where parts go when each is stepped through its window.
 
@@ -195,7 +227,7 @@ class Mover(nn.Module):
                 windows.robot[:, t + 1],
                 windows.others[:, t],
                 windows.seconds,
-                windows.opening[:, t : t + 2],
+                windows.felt[:, t : t + 2],
             )
             path.append(state.points)
             doubts.append(unsure)
@@ -208,7 +240,7 @@ class Mover(nn.Module):
         parts: Tensor,
         others: Tensor,
         owner: Tensor,
-        opening: Tensor,
+        felt: Tensor,
         seconds: float,
         chance: torch.Generator | None = None,
     ) -> Tensor:
@@ -219,7 +251,7 @@ class Mover(nn.Module):
             parts: [P, M, 3] m: where the parts' points are at first.
             others: [S, 3] m: all that is seen besides the robot, at first.
             owner: [S] the part each of these belongs to, -1 for the room.
-            opening: [T] of the gripper; NaN if not known.
+            felt: [T, 4]; see `Lesson`.
             seconds: Between frames.
             chance: Of one of many futures; the likeliest one if None.
         """
@@ -227,7 +259,7 @@ class Mover(nn.Module):
         state, still = self.begin(parts), torch.eye(3, 4)[None]
         mine = owner[None] == torch.arange(count)[:, None]
         poses = [state.pose]
-        for (now, then), grip in zip(pairwise(track), opening.unfold(0, 2, 1), strict=True):
+        for (now, then), touch in zip(pairwise(track), pairwise(felt), strict=True):
             here = placed(torch.cat([state.pose, still])[owner], others[:, None])[:, 0]
             around = torch.where(mine[..., None], AWAY, here[None])
             state, _ = self.step(
@@ -236,7 +268,7 @@ class Mover(nn.Module):
                 then.expand(count, -1, -1),
                 around,
                 torch.full((count,), seconds),
-                grip.expand(count, 2),
+                torch.stack(touch).expand(count, 2, -1),
                 chance,
             )
             poses.append(state.pose)
@@ -249,3 +281,10 @@ def _grip(opening: Tensor) -> Tensor:
     now, then = torch.where(known, opening, 0.0).split(1, -1)
     held = then / (then.abs() + _FIRM)
     return torch.cat([now, then, 5 * (then - now), held, known.to(now.dtype)], -1)
+
+
+def _held_back(lag: Tensor) -> Tensor:
+    """[B, 7] what is told of how far a hand is behind [B, 2, 3]; zeros if it is not known."""
+    known = lag.isfinite().all(-1).all(-1, keepdim=True)
+    lengths = torch.where(known[..., None], lag, 0.0).flatten(1) / _BEHIND
+    return torch.cat([lengths / (1 + lengths.abs() / 4), known.to(lag.dtype)], -1)

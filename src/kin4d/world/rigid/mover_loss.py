@@ -18,7 +18,7 @@ _MOVES = 0.01  # m from first frame to last that make a part one that moves
 
 
 def mover_loss(
-    model: nn.Module, windows: Windows, done: float, *, noise: float = 0.002
+    model: nn.Module, windows: Windows, done: float, *, noise: float = 0.0005
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """How far points are from where they went, in units of `_SLACK`, robustly.
 

@@ -11,7 +11,10 @@ UNIT = 0.05
 """Metres: lengths are told to networks in these."""
 POINT = 3 + 3 + 3 + 3 + 2
 """Numbers that `features` tells of a point."""
+FINE = 3 + 3 + 1
+"""Numbers that `fine_features` adds."""
 _REACH = 0.01  # m: how far a touch reaches
+_HAIR = 0.003  # m: what decides between a hit and a miss
 
 
 def placed(poses: Tensor, points: Tensor) -> Tensor:
@@ -47,6 +50,13 @@ def features(
     lengths = lengths / (1 + lengths.abs() / 8)
     closeness = (-distance / _REACH).exp()
     return torch.cat([lengths, closeness[..., None], world[..., 2:] / UNIT / 4], -1)
+
+
+def fine_features(way: Tensor, after: Tensor, distance: Tensor) -> Tensor:
+    """[B, N, 7] the same once more of what is next to it, where millimetres count."""
+    lengths = torch.cat([way, after], -1) / _HAIR
+    closeness = (-distance / _HAIR).exp()
+    return torch.cat([lengths / (1 + lengths.abs()), closeness[..., None]], -1)
 
 
 def carried(place: Tensor, steps: Tensor, distance: Tensor) -> tuple[Tensor, Tensor]:

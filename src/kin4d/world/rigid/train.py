@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from kin4d.training import Plan, train
+from kin4d.training import Plan, load_tensors, train
 from kin4d.training.loop import Loss
 from kin4d.training.weights import check_fit, read_weights, weights_file
 from kin4d.world.rigid.gauge import Depths, Gauge, GaugeConfig, gauge_loss, judge_gauge
@@ -23,7 +23,8 @@ from kin4d.world.rigid.windows import windows
 
 _Model = TypeVar("_Model", bound=nn.Module)
 
-VERSION = 1
+WORLD, VERSION = "rigid world", 1
+"""Kind and layout of joined weights; those of one network are called after it."""
 PLANS = {
     "gauge": Plan(steps=4_000, rate=2e-3),
     "mover": Plan(steps=8_000, warm=50),
@@ -55,22 +56,20 @@ def train_mover(
         dev: Held-out lessons that checkpoints are judged by.
         batch: Windows per step and process.
         length: Frames of a window: longer ones teach to live with one's own errors.
-        start: A trained mover's file or folder to begin from, with a new schedule; it may be one
-            that was not told how open the gripper is.
+        start: Weights to begin from, with a new schedule: a mover's, or a whole world's. It may be
+            one that was told less.
         data: What the lessons were made of, kept with the weights.
     """
     torch.manual_seed(plan.seed)
     model = Mover(config or MoverConfig())
     if start is not None:
-        tensors, _ = read_weights(
-            weights_file(start, "world"), model="mover", version=VERSION, train="kin4d train world"
-        )
+        tensors = _tensors_of(start, "mover")
         # What a mover was not told before, it does not listen to at first.
-        wanted, name = model.state_dict(), "join.0.weight"
-        missing = wanted[name].shape[1] - tensors[name].shape[1]
-        tensors[name] = nn.functional.pad(tensors[name], (0, missing))
-        check_fit(wanted, tensors)
-        model.load_state_dict(tensors)
+        for name, wanted in model.state_dict().items():
+            if wanted.ndim == 2 and name in tensors:
+                missing = max(wanted.shape[1] - tensors[name].shape[1], 0)
+                tensors[name] = nn.functional.pad(tensors[name], (0, missing))
+        _fill(model, tensors)
     return _train(
         model,
         lambda rank, step: windows(
@@ -91,12 +90,16 @@ def train_seer(
     plan: Plan,
     config: SeerConfig | None = None,
     dev: Sequence[Views] = (),
+    start: str | Path | None = None,
     data: dict | None = None,
 ) -> Seer:
     """Train a seer; `feed` takes the numbers of a process and of a step. See `train_mover`."""
     torch.manual_seed(plan.seed)
+    model = Seer(config or SeerConfig())
+    if start is not None:
+        _fill(model, _tensors_of(start, "seer"))
     return _train(
-        Seer(config or SeerConfig()),
+        model,
         feed,
         seer_loss,
         plan,
@@ -135,12 +138,16 @@ def train_gauge(
     plan: Plan,
     config: GaugeConfig | None = None,
     dev: Sequence[Depths] = (),
+    start: str | Path | None = None,
     data: dict | None = None,
 ) -> Gauge:
     """Train a gauge; `feed` takes the numbers of a process and of a step. See `train_mover`."""
     torch.manual_seed(plan.seed)
+    model = Gauge(config or GaugeConfig())
+    if start is not None:
+        _fill(model, _tensors_of(start, "gauge"))
     return _train(
-        Gauge(config or GaugeConfig()),
+        model,
         feed,
         gauge_loss,
         plan,
@@ -148,6 +155,22 @@ def train_gauge(
         data=data or {},
         validate=partial(judge_gauge, depths=list(dev)) if dev else None,
     )
+
+
+def _tensors_of(start: str | Path, kind: str) -> dict[str, Tensor]:
+    """A network's weights, from its own file or a whole world's."""
+    file = weights_file(start, "world")
+    whole = load_tensors(file)[1].get("model") == WORLD
+    tensors, _ = read_weights(
+        file, model=WORLD if whole else kind, version=VERSION, train="kin4d train world"
+    )
+    mine = f"{kind}." if whole else ""
+    return {name.removeprefix(mine): one for name, one in tensors.items() if name.startswith(mine)}
+
+
+def _fill(model: nn.Module, tensors: dict[str, Tensor]) -> None:
+    check_fit(model.state_dict(), tensors)
+    model.load_state_dict(tensors)
 
 
 def _train(

@@ -14,6 +14,7 @@ from kin4d.world.rigid.lesson import AWAY, BESIDE, Lesson
 
 _MOVED = 0.004  # m in a window that make it one in which something happens
 _PARTED = 0.015  # m between the same part in two episodes that ended differently
+_UNTOLD = 0.25  # share of stretches in which it is not told how far the hand is behind
 _IDLE, _LIVELY, _SPARED = 0, 1, 2  # stretches in which nothing happens, something, almost something
 
 
@@ -27,7 +28,7 @@ class Windows:
         poses: [B, L + 2, 3, 4]: where they go; the first is of the frame before the stretch.
         others: [B, L + 1, S, 3] m: everything else.
         seconds: [B] between frames.
-        opening: [B, L + 1] of the gripper; NaN if not known.
+        felt: [B, L + 1, 4]; see `Lesson`.
     """
 
     robot: Tensor
@@ -35,7 +36,7 @@ class Windows:
     poses: Tensor
     others: Tensor
     seconds: Tensor
-    opening: Tensor
+    felt: Tensor
 
     @property
     def length(self) -> int:
@@ -99,7 +100,7 @@ def _twins(lessons: Sequence[Lesson], length: int) -> list[tuple[tuple[int, int]
     """Pairs of lessons of one scene, and frames and parts from where on they part ways."""
     scenes: dict[str, list[int]] = {}
     for number, lesson in enumerate(lessons):
-        if lesson.scene and np.isfinite(lesson.opening).all():
+        if lesson.scene and np.isfinite(lesson.felt[:, 0]).all():
             scenes.setdefault(lesson.scene, []).append(number)
     found = []
     for same in scenes.values():
@@ -124,6 +125,9 @@ def _window(
     # The part itself is not among the others; its points are put out of the way.
     others[:, lesson.owner == part] = AWAY
     turn = _turned(dice)
+    lag = lesson.felt[frames, 1:]
+    if dice.random() < _UNTOLD:
+        lag = np.full_like(lag, np.nan)
     poses = lesson.motions[before, part].copy()
     poses[..., :3] = turn @ poses[..., :3] @ turn.T
     poses[..., 3] = poses[..., 3] @ turn.T
@@ -133,7 +137,7 @@ def _window(
         poses,
         others.astype(np.float32) @ turn.T,
         np.array(lesson.seconds, np.float32),
-        lesson.opening[frames],
+        np.concatenate([lesson.felt[frames, :1], lag @ turn.T], axis=1),
     )
 
 
