@@ -12,6 +12,7 @@ from bending_bar import BendingBar
 from kin4d import Actor, Floating, RigidBody, Scene, simulate
 from kin4d.bodies.analytic import hinge, pendulum, slider_chain
 from kin4d.bodies.inertial import Inertial
+from kin4d.bodies.robot_names import load_robot
 from kin4d.errors import InputError
 from kin4d.geometry.primitives import box
 from kin4d.motion.forces import Actuator, Damping, Handle, Limits, Push, Stiffness, Torque, Wind
@@ -214,3 +215,12 @@ def test_steps_that_are_compared_with_their_halves_are_not_made_of_them(speed: f
     found = simulate(scene, seconds=0.1, fps=60, dt=1 / 60, tolerance=1e-8).clips[0]
     exact = simulate(scene, seconds=0.1, fps=60, dt=1 / 15_360).clips[0]
     assert np.abs(found.vertices - exact.vertices).max() < 1e-6
+
+
+def test_an_arm_that_bounces_between_soft_limits_keeps_its_energy() -> None:
+    # Steps that are halved at every bounce and not between them lose five times as much.
+    arm = load_robot("sketch")
+    low, high = arm.limits.numpy().T
+    start = low + (high - low) * np.random.default_rng(0).uniform(0.2, 0.8, len(low))
+    actor = Actor(arm, q=start, forces=[Limits(), Damping(0.0)], contacts=0)
+    assert drift(simulate(actor, seconds=10, order=4)) < 1e-4

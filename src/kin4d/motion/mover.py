@@ -17,6 +17,7 @@ from kin4d.motion.maps.rotation import recharted
 from kin4d.motion.scene import Actor
 
 _DEEPEST = 8  # A step is halved at most so often before it counts as failed.
+_KEPT, _STEPS = 2, 240  # So many halvings are kept for so many steps after one was needed.
 
 
 class Diverged(Exception):
@@ -78,6 +79,7 @@ class Mover:
     def __init__(self, actor: Actor, forces: tuple[Force, ...], *, whole: bool = False) -> None:
         self.actor, self.forces, self.material = actor, forces, actor.substance
         self._halvings = 0 if whole else _DEEPEST
+        self._depth, self._patience = 0, 0
         body, mesh = actor.body, actor.body.rest
         places: list[SurfaceSamples] = [contact_points(body, actor.contacts)]
         self.contact_count = count = len(places[0])
@@ -231,7 +233,11 @@ class Mover:
 
     def flow(self, phase: Phase, h: float, loads: Loads, *, order: int) -> Phase | None:
         """The conservative part of a step; halved where it does not go through, None if never."""
-        stack = [(h, 0)]
+        # Energy wanders where the length of steps goes back and forth: short ones are kept a while.
+        if self._patience == 0 and self._depth > 0:
+            self._depth, self._patience = self._depth - 1, _STEPS
+        self._patience = max(self._patience - 1, 0)
+        stack = [(h / 2**self._depth, self._depth)] * 2**self._depth
         while stack:
             step, depth = stack.pop()
             status, found = self._flow(phase, step, loads, order)
@@ -239,6 +245,7 @@ class Mover:
                 phase = found
             elif depth < self._halvings:
                 stack += [(step / 2, depth + 1)] * 2
+                self._depth, self._patience = min(depth + 1, _KEPT), _STEPS
             else:
                 return None
         return phase
