@@ -15,7 +15,7 @@ from kin4d.progress import track
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kin4d.data.episodes.store import EpisodeStore
+    from kin4d.data.episodes.joined import Episodes
     from kin4d.training import Plan
     from kin4d.world.batch import Clips
     from kin4d.world.codec import AnyCodec
@@ -44,8 +44,8 @@ class Codec(EpisodeTraining):
     def run(self) -> None:
         import torch
 
+        from kin4d.data.episodes.joined import open_episodes
         from kin4d.data.episodes.latents import clips_from
-        from kin4d.data.episodes.store import EpisodeStore
         from kin4d.world.codec import save_codec
         from kin4d.world.config import PRESETS
         from kin4d.world.generator import CODEC_FILE
@@ -53,7 +53,7 @@ class Codec(EpisodeTraining):
         from kin4d.world.vae import measure_codec
 
         torch.set_num_threads(self.threads)
-        store = EpisodeStore.open(self.episodes)
+        store = open_episodes(self.episodes)
         config = replace(
             PRESETS[self.preset],
             codec=self.form,
@@ -75,7 +75,7 @@ class Codec(EpisodeTraining):
         )
 
 
-def make_codec_of(store: EpisodeStore, config: WorldConfig, plan: Plan, out: Path) -> AnyCodec:
+def make_codec_of(store: Episodes, config: WorldConfig, plan: Plan, out: Path) -> AnyCodec:
     """The codec of a config, fitted to or trained on a store's training episodes."""
     from kin4d.data.episodes.latents import clips_from
     from kin4d.data.episodes.lessons import chosen

@@ -12,7 +12,7 @@ from kin4d.cli.train_options import PROCESS_SEED, EpisodeTraining
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
-    from kin4d.data.episodes.store import EpisodeStore
+    from kin4d.data.episodes.joined import Episodes
     from kin4d.world.codec import AnyCodec
     from kin4d.world.config import WorldConfig
 
@@ -55,18 +55,18 @@ class Generator(EpisodeTraining):
     def run(self) -> None:
         import torch
 
+        from kin4d.data.episodes.joined import open_episodes
         from kin4d.data.episodes.latents import Latents, clips_from
-        from kin4d.data.episodes.store import EpisodeStore
         from kin4d.world.codec import codec_facts
         from kin4d.world.config import PRESETS
         from kin4d.world.generator import Generator as Model
         from kin4d.world.train import planned, train_world
 
         torch.set_num_threads(self.threads)
-        store = EpisodeStore.open(self.episodes)
+        store = open_episodes(self.episodes)
         train, dev = store.numbers("train"), store.numbers("val")[:_DEV]
         if not train:
-            raise InputError(f"{self.episodes} has no episodes to train on", value=len(store))
+            raise InputError(f"{self.stores} has no episodes to train on", value=len(store))
         names = {"control": self.control, "start": self.start, "fusion": self.fusion}
         given: dict[str, Any] = {key: value for key, value in names.items() if value is not None}
         if given.get("start") == "noise":
@@ -98,7 +98,7 @@ class Generator(EpisodeTraining):
             as_json=self.json,
         )
 
-    def _codec(self, store: EpisodeStore, config: WorldConfig) -> AnyCodec:
+    def _codec(self, store: Episodes, config: WorldConfig) -> AnyCodec:
         """Given, or kept from before, or made now."""
         from kin4d.world.codec import load_codec, save_codec
         from kin4d.world.generator import CODEC_FILE

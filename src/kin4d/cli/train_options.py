@@ -41,5 +41,10 @@ class Training:
 class EpisodeTraining(Training):
     """Options of a run on episodes."""
 
-    episodes: Path
-    """A store; see `kin4d data episodes`."""
+    episodes: tuple[Path, ...]
+    """One store or several; see `kin4d data episodes`."""
+
+    @property
+    def stores(self) -> str:
+        """Their names, for messages."""
+        return ", ".join(str(path) for path in self.episodes)

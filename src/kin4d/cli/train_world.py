@@ -12,7 +12,7 @@ from kin4d.errors import InputError
 from kin4d.progress import track
 
 if TYPE_CHECKING:
-    from kin4d.data.episodes.store import EpisodeStore
+    from kin4d.data.episodes.joined import Episodes
     from kin4d.training import Plan
     from kin4d.world.rigid.lesson import Lesson
 
@@ -47,13 +47,13 @@ class World(EpisodeTraining):
     def run(self) -> None:
         import torch
 
-        from kin4d.data.episodes.store import EpisodeStore
+        from kin4d.data.episodes.joined import open_episodes
 
         torch.set_num_threads(self.threads)
-        store = EpisodeStore.open(self.episodes)
+        store = open_episodes(self.episodes)
         train, dev = store.numbers("train")[: self.count], store.numbers("val")
         if not train:
-            raise InputError(f"{self.episodes} has no episodes to train on", value=len(store))
+            raise InputError(f"{self.stores} has no episodes to train on", value=len(store))
         data = {"episodes": len(train), "seed": self.seed}
         for name in self.networks:
             getattr(self, f"_{name}")(store, train, dev, data)
@@ -64,7 +64,7 @@ class World(EpisodeTraining):
 
         return replace(PLANS[name], **self.changes)
 
-    def _gauge(self, store: EpisodeStore, train: list[int], dev: list[int], data: dict) -> None:
+    def _gauge(self, store: Episodes, train: list[int], dev: list[int], data: dict) -> None:
         from kin4d.data.episodes.lessons import depths
         from kin4d.world.rigid.train import train_gauge
 
@@ -80,7 +80,7 @@ class World(EpisodeTraining):
             data={**data, "batch": self.batch},
         )
 
-    def _seer(self, store: EpisodeStore, train: list[int], dev: list[int], data: dict) -> None:
+    def _seer(self, store: Episodes, train: list[int], dev: list[int], data: dict) -> None:
         from kin4d.data.episodes.lessons import views
         from kin4d.world.rigid.train import train_seer
 
@@ -96,7 +96,7 @@ class World(EpisodeTraining):
             data={**data, "batch": self.batch},
         )
 
-    def _mover(self, store: EpisodeStore, train: list[int], dev: list[int], data: dict) -> None:
+    def _mover(self, store: Episodes, train: list[int], dev: list[int], data: dict) -> None:
         from kin4d.world.rigid.train import train_mover
 
         train_mover(
@@ -110,7 +110,7 @@ class World(EpisodeTraining):
             data=data,
         )
 
-    def _lessons(self, store: EpisodeStore, numbers: list[int], name: str) -> list[Lesson]:
+    def _lessons(self, store: Episodes, numbers: list[int], name: str) -> list[Lesson]:
         """Made once, and kept beside the run."""
         from kin4d.data.episodes.lessons import lesson_from
         from kin4d.world.rigid.lesson import load_lessons, save_lessons
@@ -131,7 +131,7 @@ class World(EpisodeTraining):
         save_lessons(file, lessons)
         return lessons
 
-    def _painter(self, store: EpisodeStore, train: list[int], dev: list[int], data: dict) -> None:
+    def _painter(self, store: Episodes, train: list[int], dev: list[int], data: dict) -> None:
         from kin4d.data.episodes.lessons import canvases
         from kin4d.world.rigid.train import train_painter
 

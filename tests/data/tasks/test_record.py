@@ -78,6 +78,13 @@ def test_plan_meets_every_task_with_every_arm() -> None:
     assert pair[0] == pair[1]
 
 
+def test_plan_of_pairs_has_one_scene_for_each() -> None:
+    plan = EpisodePlan(tasks=("lift", "push"), kinds=("noise", "miss", "hit"), count=12)
+    assert [take.kind for take in plan.takes[:3]] == ["noise", "miss", "hit"]
+    assert [take.seed for take in plan.takes] == [0, 1, 1, 2, 3, 3, 4, 5, 5, 6, 7, 7]
+    assert [take.task for take in plan.takes[::3]] == ["lift", "push", "lift", "push"]
+
+
 def test_store_is_the_same_in_one_go_or_two(tmp_path) -> None:
     plan = EpisodePlan(tasks=("reach",), count=4, per_shard=2, frames=9, height=32, width=48)
     whole = generate_episodes(plan, tmp_path / "whole")
@@ -98,6 +105,8 @@ def test_bad_plans_are_refused() -> None:
         EpisodePlan(count=0)
     with pytest.raises(InputError, match="no such task"):
         EpisodePlan(tasks=("juggle",))
+    with pytest.raises(InputError, match="expert, noise"):
+        EpisodePlan(kinds=("lucky",))
     with pytest.raises(InputError, match="kind"):
         Take(task="lift", kind="lucky")
 

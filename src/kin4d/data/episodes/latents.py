@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from kin4d.data.episodes.episode import ROBOT, Episode
+from kin4d.data.episodes.joined import Episodes
 from kin4d.data.episodes.lessons import chosen, situation_of
-from kin4d.data.episodes.store import EpisodeStore
 from kin4d.training.checkpoint import load_tensors, save_tensors
 from kin4d.world.batch import Clips, Encoded, composite_of
 from kin4d.world.config import WorldConfig
@@ -41,7 +41,7 @@ class Latents:
         generator: What encodes them.
     """
 
-    def __init__(self, folder: str | Path, store: EpisodeStore, generator: Generator) -> None:
+    def __init__(self, folder: str | Path, store: Episodes, generator: Generator) -> None:
         self._folder, self._store, self._generator = Path(folder), store, generator
 
     def __getitem__(self, number: int) -> Encoded:

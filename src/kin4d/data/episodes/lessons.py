@@ -14,8 +14,8 @@ from torch import Tensor
 from kin4d.bodies.robot import RobotBody
 from kin4d.bodies.robot_names import load_robot
 from kin4d.data.episodes.episode import ROBOT, Episode
+from kin4d.data.episodes.joined import Episodes
 from kin4d.data.episodes.parts import FIRST, Parts
-from kin4d.data.episodes.store import EpisodeStore
 from kin4d.data.tasks.arm import ARMS, load_arm
 from kin4d.errors import InputError
 from kin4d.motion.actions import integrate
@@ -137,7 +137,7 @@ def canvases_from(episode: Episode, frames: Sequence[int]) -> Canvases:
 
 
 def views(
-    store: EpisodeStore, numbers: Sequence[int], *, batch: int, seed: int, step: int = 0
+    store: Episodes, numbers: Sequence[int], *, batch: int, seed: int, step: int = 0
 ) -> Iterator[Views]:
     """First views of episodes of a store, without end; a batch depends on seed and step alone."""
     for dice, some in chosen(numbers, batch, seed, step):
@@ -151,7 +151,7 @@ def views(
 
 
 def depths(
-    store: EpisodeStore, numbers: Sequence[int], *, batch: int, seed: int, step: int = 0
+    store: Episodes, numbers: Sequence[int], *, batch: int, seed: int, step: int = 0
 ) -> Iterator[Depths]:
     """First views and their depths, without end; a batch depends on seed and step alone."""
     for _, some in chosen(numbers, batch, seed, step):
@@ -160,7 +160,7 @@ def depths(
 
 
 def canvases(
-    store: EpisodeStore,
+    store: Episodes,
     numbers: Sequence[int],
     *,
     episodes: int,
