@@ -26,7 +26,7 @@ from kin4d.motion.search import Search
 _SAMPLES = 1024  # on the body
 _MOST_TARGET = 4096  # points of the target that are looked at
 _ROUNDS = 3  # in which pieces may change what they follow
-_AGAIN = 8  # steps after each
+_AGAIN = 20  # steps after each
 _GOOD = 1.02  # times the error that chance leaves, at which no more is to be had
 _SAME = 1.005  # times the error at which it is better if less moves
 
