@@ -233,7 +233,8 @@ class Mover:
 
     def flow(self, phase: Phase, h: float, loads: Loads, *, order: int) -> Phase | None:
         """The conservative part of a step; halved where it does not go through, None if never."""
-        # Energy wanders where the length of steps goes back and forth: short ones are kept a while.
+        # Energy wanders where the length of steps goes back and forth: short ones are kept a while,
+        # if that much is asked for; second order is for speed.
         if self._patience == 0 and self._depth > 0:
             self._depth, self._patience = self._depth - 1, _STEPS
         self._patience = max(self._patience - 1, 0)
@@ -245,7 +246,8 @@ class Mover:
                 phase = found
             elif depth < self._halvings:
                 stack += [(step / 2, depth + 1)] * 2
-                self._depth, self._patience = min(depth + 1, _KEPT), _STEPS
+                if order > 2:
+                    self._depth, self._patience = min(depth + 1, _KEPT), _STEPS
             else:
                 return None
         return phase
@@ -255,7 +257,9 @@ class Mover:
         rest = (loads.weight, loads.pull, loads.stiffness, loads.soft_limits)
         if self.map.compiled:
             status, *found = flow(self.map.data, start, h, *rest, order)
-            return status, Phase(*found)
+            phase = Phase(*found)
+            self.map.note(phase.q, phase.y, phase.jacobian)
+            return status, phase
         found = tuple(np.empty_like(array) for array in start)
         status = chord_step.py_func(self.map.data, start, h, *rest, np.inf, *found)
         return status, Phase(*found)

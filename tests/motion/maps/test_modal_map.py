@@ -38,3 +38,9 @@ def test_points_places_and_jacobians_agree(floating: bool) -> None:
     slopes = torch.func.jacfwd(lambda row: places.points(body.vertices(row)))(exact).numpy()
     some = np.array([3, 17])
     np.testing.assert_allclose(found.place_jacobians(q, some), slopes[some], atol=1e-6)
+    noted = ModalMap(soft, places, floating=floating, mass_scale=2.0)
+    noted.note(q, y, jacobian)
+    np.testing.assert_allclose(noted.places(q), found.places(q), atol=1e-12)
+    np.testing.assert_allclose(
+        noted.place_jacobians(q, some), found.place_jacobians(q, some), atol=1e-12
+    )

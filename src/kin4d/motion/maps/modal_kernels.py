@@ -52,18 +52,11 @@ class Spots(NamedTuple):
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
-def modal_nodes(data, q, with_jacobian):
-    """Nodes [N, 3], their turns [N, 3, 3], and the derivatives of both: [N, 3, k], [N, 3, k].
-
-    Those of the turns are angular velocities per unit of each coordinate. No floating root.
-    Derivatives are empty unless wanted.
-    """
+def _turns(data, own, with_jacobian):
+    """Turns of the nodes [N, 3, 3], and their derivatives [N, 3, k]; see `modal_nodes`."""
     count, k = len(data.rest), data.spin.shape[2]
-    own = q[data.first :]
     vectors = data.spin.reshape(3 * count, k) @ own
-    ties = data.stretch.reshape(-1, k) @ own
-    known = count if with_jacobian else 0
-    turns, turning = np.empty((count, 3, 3)), np.empty((known, 3, k))
+    turns, turning = np.empty((count, 3, 3)), np.empty((count if with_jacobian else 0, 3, k))
     vector, slope = np.zeros(6), np.empty((3, 3))
     for n in range(count):
         for r in range(3):
@@ -76,6 +69,20 @@ def modal_nodes(data, q, with_jacobian):
                     turning[n, r, c] = (
                         a * data.spin[n, 0, c] + b * data.spin[n, 1, c] + d * data.spin[n, 2, c]
                     )
+    return turns, turning
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+def modal_nodes(data, q, with_jacobian):
+    """Nodes [N, 3], their turns [N, 3, 3], and the derivatives of both: [N, 3, k], [N, 3, k].
+
+    Those of the turns are angular velocities per unit of each coordinate. No floating root.
+    Derivatives are empty unless wanted.
+    """
+    count, k = len(data.rest), data.spin.shape[2]
+    own = q[data.first :]
+    turns, turning = _turns(data, own, with_jacobian)
+    known, ties = len(turning), data.stretch.reshape(-1, k) @ own
     pull, pulling, way = np.zeros((count, 3)), np.zeros((known, 3 * k)), np.empty(3 * k)
     for e in range(len(data.start)):
         i, j, weight, turn = data.start[e], data.end[e], data.weight[e], turns[data.start[e]]
@@ -157,6 +164,27 @@ def modal_embed(data, q, y, jacobian, with_jacobian):
                 for r in range(3):
                     for c in range(moving.shape[2]):
                         rows[r, c] = weight * moving[n, r, c]
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+def modal_recalled(data, q, y, jacobian):
+    """What `modal_nodes` finds at q, from what `modal_embed` wrote there: without the ties."""
+    count, first = len(data.rest), data.first
+    turns, turning = _turns(data, q[first:], True)
+    rotation, _, origin = _root(data, q)
+    nodes, moving = np.empty((count, 3)), np.empty((count, 3, jacobian.shape[1] - first))
+    for n in range(count):
+        rows = jacobian[3 * n : 3 * n + 3]
+        a, b, d = y[3 * n : 3 * n + 3] / data.root_mass[n] - origin
+        for r in range(3):
+            u, v, w = rotation[0, r], rotation[1, r], rotation[2, r]
+            nodes[n, r] = u * a + v * b + w * d
+            u, v, w = u / data.root_mass[n], v / data.root_mass[n], w / data.root_mass[n]
+            for c in range(moving.shape[2]):
+                moving[n, r, c] = (
+                    u * rows[0, first + c] + v * rows[1, first + c] + w * rows[2, first + c]
+                )
+    return nodes, turns, moving, turning
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)

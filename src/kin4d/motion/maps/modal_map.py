@@ -13,6 +13,7 @@ from kin4d.motion.maps.modal_kernels import (
     modal_nodes,
     modal_place_jacobians,
     modal_places,
+    modal_recalled,
 )
 from kin4d.motion.maps.point_map import MassPointMap
 
@@ -32,6 +33,7 @@ class ModalMap(MassPointMap):
         self.data = ModalData(first=first, root_mass=np.sqrt(self.mass), **arrays)
         self._spots = _spots(body, places)
         self._known: dict[bytes, tuple[np.ndarray, ...]] = {}
+        self._noted: tuple[np.ndarray, ...] = (np.zeros(0),)
 
     def embed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """y = sqrt(m) x [3N] and its Jacobian [3N, k]."""
@@ -47,11 +49,17 @@ class ModalMap(MassPointMap):
         """d places / dq [N, 3, k]."""
         return modal_place_jacobians(self.data, q, self._nodes(q, moving=True), self._spots, index)
 
+    def note(self, q: np.ndarray, y: np.ndarray, jacobian: np.ndarray) -> None:
+        """Keeps it: most of what is asked about places at q follows from it."""
+        self._noted = (q, y, jacobian)
+
     def _nodes(self, q: np.ndarray, *, moving: bool) -> tuple[np.ndarray, ...]:
         """The nodes at q: forces and contacts ask again and again about one instant."""
         key = q.tobytes()
         found = self._known.pop(key, None)
-        if found is None or (moving and not len(found[2])):
+        if found is None and q is self._noted[0]:
+            found = modal_recalled(self.data, *self._noted)
+        elif found is None or (moving and not len(found[2])):
             found = modal_nodes(self.data, q, moving)
         self._known[key] = found
         if len(self._known) > _REMEMBERED:

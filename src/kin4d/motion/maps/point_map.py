@@ -53,6 +53,9 @@ class PointMap(ABC):
     def lift(self, force: np.ndarray) -> np.ndarray:
         """[n] covector on y that forces [P, 3] (N) on the mass points amount to."""
 
+    def note(self, q: np.ndarray, y: np.ndarray, jacobian: np.ndarray) -> None:  # noqa: B027
+        """Told that y and dy/dq were found at q, should that be of use."""
+
     @abstractmethod
     def places(self, q: np.ndarray) -> np.ndarray:
         """The places on the surface [S, 3] (m)."""
