@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kin4d.errors import InputError
-from kin4d.world.register import mended, registered
+from kin4d.world.register import mended, registered, steadied
 from kin4d.world.situation import retold
 
 pytest.importorskip("mujoco")
@@ -44,6 +44,27 @@ def test_a_robot_that_fits_is_left_alone(situation):
     noisy = situation.robot.xyz + dice.normal(0, 0.005, situation.robot.xyz.shape)
     noisy = replace(situation, robot=replace(situation.robot, xyz=noisy.astype(np.float32)))
     assert registered(noisy) is noisy
+
+
+def test_a_robot_in_a_corner_of_the_picture_is_put_back(situation):
+    """Most of it leaves the picture where it is told to be, or enters it on the way back."""
+    seen = np.argwhere(situation.robot.mask[0] > 0)
+    down = 6 if seen[:, 0].mean() < situation.camera.height / 2 else -6
+    for told in (_off(situation, down=down), _off(situation, down=-down, right=3, degrees=-4)):
+        after = np.linalg.norm(registered(told).track - situation.track, axis=-1)
+        assert after.mean() < 0.003
+
+
+def test_noise_of_tracked_points_is_taken_back(situation):
+    dice = np.random.default_rng(0)
+    off = dice.normal(0, 0.005, situation.track.shape).astype(np.float32)
+    noisy = replace(situation, track=situation.track + off)
+    after = np.linalg.norm(steadied(noisy).track - situation.track, axis=-1).mean()
+    # Of the shape of each link, seen in five frames, some noise is left.
+    assert after < 0.5 * np.linalg.norm(off, axis=-1).mean()
+    assert steadied(situation) is situation
+    unknown = replace(noisy, link=None)
+    assert steadied(unknown) is unknown
 
 
 def test_without_geometry_or_model_nothing_can_be_told(situation):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import chain
 
-import numpy as np
-
 from kin4d.errors import InputError
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.world.situation import Situation
@@ -45,29 +43,8 @@ def imagine_chained(
     rgb[0], xyz[0] = situation.image, situation.xyz
     last = len(situation) - length
     for start in chain(range(0, last, length - 1), [last]):
-        told = world.imagine(_stretch(situation, start, length, rgb[start], xyz[start]), seed=seed)
+        stretch = situation.during(slice(start, start + length))
+        told = world.imagine(replace(stretch, image=rgb[start], xyz=xyz[start]), seed=seed)
         here = slice(start + 1, start + length)
         rgb[here], xyz[here], mask[here] = told.rgb[1:], told.xyz[1:], told.mask[1:]
     return replace(situation.robot, rgb=rgb, xyz=xyz, mask=mask)
-
-
-def _stretch(
-    situation: Situation, start: int, length: int, image: np.ndarray, xyz: np.ndarray
-) -> Situation:
-    """Some frames of a situation, beginning with a frame that was imagined."""
-    here = slice(start, start + length)
-    robot, actor = situation.robot, situation.actor
-    if actor is not None and actor.transforms is not None:
-        actor = replace(actor, frames=length, transforms=actor.transforms[here])
-    return replace(
-        situation,
-        image=image,
-        xyz=xyz,
-        robot=replace(robot, rgb=robot.rgb[here], xyz=robot.xyz[here], mask=robot.mask[here]),
-        track=situation.track[here],
-        cover=situation.cover[here],
-        actions=None if situation.actions is None else situation.actions[here],
-        opening=None if situation.opening is None else situation.opening[here],
-        lag=None if situation.lag is None else situation.lag[here],
-        actor=actor,
-    )

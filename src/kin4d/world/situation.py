@@ -28,6 +28,7 @@ class Situation:
         robot: The robot alone in T frames, exactly: drawn from its own model; mask id 1.
         track: [T, N, 3] float32 m in the camera frame: points of the robot's surface, seen or not,
             the same ones in all frames.
+        link: [N] int: the rigid link each of them is on; None if that is not known.
         cover: [T, C, 3] float32 m in the camera frame: points spread evenly over that surface.
         base: [4, 4] the robot's base in the camera frame; its z axis is up.
         language: What the robot was asked to do.
@@ -44,6 +45,7 @@ class Situation:
     robot: PointmapVideo
     track: np.ndarray
     cover: np.ndarray
+    link: np.ndarray | None = None
     base: np.ndarray = field(default_factory=lambda: np.eye(4))
     language: str = ""
     actions: np.ndarray | None = None
@@ -85,6 +87,20 @@ class Situation:
         """Points [..., 3] from the camera frame to the robot's base."""
         inverse = np.linalg.inv(self.base)
         return points @ inverse[:3, :3].T + inverse[:3, 3]
+
+    def during(self, frames: slice) -> Situation:
+        """The same picture, and what the robot does in some of the frames."""
+        robot, actor = self.robot, self.actor
+        told = {"track": self.track, "cover": self.cover}
+        told |= {name: getattr(self, name) for name in ("actions", "opening", "lag")}
+        parts = {name: value[frames] for name, value in told.items() if value is not None}
+        if actor is not None and actor.transforms is not None:
+            transforms = actor.transforms[frames]
+            actor = replace(actor, frames=len(transforms), transforms=transforms)
+        robot = replace(
+            robot, rgb=robot.rgb[frames], xyz=robot.xyz[frames], mask=robot.mask[frames]
+        )
+        return replace(self, robot=robot, actor=actor, **parts)
 
 
 def observe(
@@ -128,6 +144,7 @@ def observe(
         robot=drawn,
         track=track,
         cover=cover,
+        link=_spots(robot, TRACKED, evenly=False)[1],
         base=to_camera @ (np.eye(4) if base is None else base),
         language=language,
         actions=actions,
@@ -167,6 +184,14 @@ def track_surface(robot: Actor, count: int = TRACKED, *, evenly: bool = False) -
     Every link has about as many points as any other, for what touches things is small; or, if
     `evenly`, every square centimetre.
     """
+    points, link = _spots(robot, count, evenly=evenly)
+    assert robot.transforms is not None
+    matrices = robot.transforms[:, link]
+    return (matrices[..., :3, :3] @ points[None, :, :, None])[..., 0] + matrices[..., :3, 3]
+
+
+def _spots(robot: Actor, count: int, *, evenly: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Points [count, 3] of a robot's surface at rest, m, and the link [count] each is on."""
     if robot.skin is None or robot.transforms is None or not robot.skin.is_rigid:
         raise InputError(f"'{robot.name}' is not made of rigid links", allowed="a robot")
     mesh, dice = robot.mesh, np.random.default_rng(0)
@@ -182,5 +207,4 @@ def track_surface(robot: Actor, count: int = TRACKED, *, evenly: bool = False) -
     face = np.concatenate(faces)
     corner_weights = dice.dirichlet(np.ones(3), count)
     points = np.einsum("nc,ncd->nd", corner_weights, mesh.vertices[mesh.faces[face]])
-    matrices = robot.transforms[:, link_of_face[face]]
-    return (matrices[..., :3, :3] @ points[None, :, :, None])[..., 0] + matrices[..., :3, 3]
+    return points, link_of_face[face]

@@ -34,7 +34,8 @@ def drop(situation: Situation, dice: np.random.Generator) -> Situation:
     kept = dice.random(count) >= DROPPED
     kept[0] = True
     instead = np.where(kept, np.arange(count), dice.choice(np.flatnonzero(kept), count))
-    return _with_robot(situation, ~gone, track=situation.track[:, instead])
+    spoilt = _with_robot(situation, ~gone, track=situation.track[:, instead])
+    return replace(spoilt, link=None if situation.link is None else situation.link[instead])
 
 
 def jitter(situation: Situation, dice: np.random.Generator) -> Situation:

@@ -15,7 +15,7 @@ from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.training.checkpoint import save_tensors
 from kin4d.training.config import config_of
 from kin4d.training.weights import check_fit, read_weights, weights_file
-from kin4d.world.register import mended, registered
+from kin4d.world.register import mended, registered, steadied
 from kin4d.world.rigid.gauge import Gauge, GaugeConfig
 from kin4d.world.rigid.lesson import lesson_of
 from kin4d.world.rigid.mover import Mover, MoverConfig
@@ -133,7 +133,7 @@ class RigidWorld:
 
         Args: as of `move`.
         """
-        situation = self.measured(registered(mended(situation)))
+        situation = self.measured(registered(steadied(mended(situation))))
         frames = self.show(situation, self.move(situation, part=part, seed=seed))
         if self.painter is None:
             rgb = np.stack([one.rgb for one in frames])
