@@ -10,12 +10,14 @@ from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.mesh import face_normals
 from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.geometry.sampling import farthest_points
 from kin4d.render.pointmaps import Actor, render_actors
 
-TRACKED = 384
+TRACKED = 640
 """Points of the robot's surface that are followed, as many on each link."""
 COVERING = 4000
 """Points that cover it evenly."""
+_SPARE = 8  # times as many points as are kept, to choose from
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -181,8 +183,8 @@ def retold(situation: Situation, carry: np.ndarray, *, threads: int | None = 1) 
 def track_surface(robot: Actor, count: int = TRACKED, *, evenly: bool = False) -> np.ndarray:
     """[T, count, 3] m in the world: points of a robot's surface as it moves.
 
-    Every link has about as many points as any other, for what touches things is small; or, if
-    `evenly`, every square centimetre.
+    Every link has about as many points as any other, for what touches things is small, spread so
+    that no spot of it is far from all of them; or, if `evenly`, every square centimetre.
     """
     points, link = _spots(robot, count, evenly=evenly)
     assert robot.transforms is not None
@@ -200,11 +202,14 @@ def _spots(robot: Actor, count: int, *, evenly: bool) -> tuple[np.ndarray, np.nd
     group = np.zeros_like(link_of_face) if evenly else link_of_face
     links = np.unique(group[area > 0])
     shares = np.diff(np.arange(len(links) + 1) * count // len(links))
-    faces = []
+    spare = 1 if evenly else _SPARE
+    found, owner = [], []
     for link, share in zip(links, shares, strict=True):
         weight = area * (group == link)
-        faces.append(dice.choice(len(area), share, p=weight / weight.sum()))
-    face = np.concatenate(faces)
-    corner_weights = dice.dirichlet(np.ones(3), count)
-    points = np.einsum("nc,ncd->nd", corner_weights, mesh.vertices[mesh.faces[face]])
-    return points, link_of_face[face]
+        face = dice.choice(len(area), spare * share, p=weight / weight.sum())
+        corner_weights = dice.dirichlet(np.ones(3), len(face))
+        points = np.einsum("nc,ncd->nd", corner_weights, mesh.vertices[mesh.faces[face]])
+        kept = slice(None) if evenly else farthest_points(points, share, seed=0)
+        found.append(points[kept])
+        owner.append(face[kept])
+    return np.concatenate(found), link_of_face[np.concatenate(owner)]

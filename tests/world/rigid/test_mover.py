@@ -9,7 +9,8 @@ from kin4d.training import Plan
 from kin4d.world.rigid.lesson import lesson_of, load_lessons, save_lessons
 from kin4d.world.rigid.mover import Mover, MoverConfig
 from kin4d.world.rigid.mover_loss import judge_mover, mover_loss
-from kin4d.world.rigid.touch import carried
+from kin4d.world.rigid.roll import roll
+from kin4d.world.rigid.touch import carried, placed
 from kin4d.world.rigid.train import train_mover
 from kin4d.world.rigid.windows import windows
 
@@ -59,14 +60,13 @@ def test_a_part_moves_the_same_anywhere_on_the_table_and_its_pose_says_how():
     torch.nn.init.normal_(mover.decide[-1].weight, std=0.05)
     track, parts, others, owner, felt = _lesson(1).tensors()
     away = torch.tensor([0.7, -0.4, 0.0])
-    poses = mover.roll(track, parts, others, owner, felt, 0.1)
-    elsewhere = mover.roll(track + away, parts + away, others + away, owner, felt, 0.1)
+    poses = roll(mover, track, parts, others, owner, felt, 0.1)
+    elsewhere = roll(mover, track + away, parts + away, others + away, owner, felt, 0.1)
     torch.testing.assert_close(elsewhere[..., :3], poses[..., :3], atol=1e-3, rtol=0)
     state = mover.begin(parts)
     step = torch.tensor([0.1])
     state, _ = mover.step(state, track[:1], track[1:2], others[None], step, felt[None, :2])
-    placed = parts @ state.pose[..., :3].mT + state.pose[:, None, :, 3]
-    torch.testing.assert_close(state.points, placed, atol=1e-5, rtol=0)
+    torch.testing.assert_close(state.points, placed(state.pose, parts), atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("sense", ["opening", "lag"])
@@ -77,12 +77,12 @@ def test_what_the_robot_feels_matters_if_it_is_known(sense):
     *arrays, felt = _lesson(1).tensors()
     columns = torch.tensor([sense == "opening"] + [sense == "lag"] * 3)
     nothing, unknown = torch.where(columns, 0.0, felt), torch.where(columns, torch.nan, felt)
-    ends = [mover.roll(*arrays, one, 0.1)[-1] for one in (felt, nothing, unknown)]
+    ends = [roll(mover, *arrays, one, 0.1)[-1] for one in (felt, nothing, unknown)]
     assert all(end.isfinite().all() for end in ends)
     assert not torch.allclose(ends[0], ends[1], atol=1e-6)
     assert not torch.allclose(ends[1], ends[2], atol=1e-6)
     deaf = Mover(MoverConfig(**{sense: False})).eval()
-    assert torch.equal(deaf.roll(*arrays, felt, 0.1), deaf.roll(*arrays, unknown, 0.1))
+    assert torch.equal(roll(deaf, *arrays, felt, 0.1), roll(deaf, *arrays, unknown, 0.1))
 
 
 def test_what_the_robot_feels_turns_with_the_room():
@@ -103,10 +103,40 @@ def test_futures_differ_by_chance_and_agree_by_seed():
     torch.manual_seed(0)
     mover = Mover(MoverConfig()).eval()
     arrays = _lesson(2).tensors()
-    likely = mover.roll(*arrays, 0.1)
-    first, again = (mover.roll(*arrays, 0.1, torch.Generator().manual_seed(3)) for _ in range(2))
+    likely = roll(mover, *arrays, 0.1)
+    first, again = (roll(mover, *arrays, 0.1, torch.Generator().manual_seed(3)) for _ in range(2))
     assert torch.equal(first, again)
     assert not torch.equal(first, likely)
+
+
+def test_views_make_motions_turn_with_the_room():
+    """Asked about one view, a mover says what depends on where north is; of many, less so."""
+    torch.manual_seed(0)
+    mover = Mover(MoverConfig()).eval()
+    torch.nn.init.normal_(mover.decide[-1].weight, std=0.05)
+    track, parts, others, owner, felt = _lesson(2).tensors()
+    c, s = np.cos(0.9), np.sin(0.9)
+    turn = torch.tensor([[c, -s, 0], [s, c, 0], [0, 0, 1]], dtype=torch.float32)
+    turned = felt.clone()
+    turned[:, 1:] = felt[:, 1:] @ turn.T
+
+    def ends(views: int) -> tuple[torch.Tensor, torch.Tensor]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("kin4d.world.rigid.roll.VIEWS", views)
+            one = roll(mover, track, parts, others, owner, felt, 0.1)[-1]
+            there = [points @ turn.T for points in (track, parts, others)]
+            other = roll(mover, *there, owner, turned, 0.1)[-1]
+        places = placed(one, parts)
+        return places, placed(other, there[1]) @ turn
+
+    (one, other), (many, others_too) = ends(1), ends(8)
+    assert (many - others_too).norm(dim=-1).mean() < 0.5 * (one - other).norm(dim=-1).mean()
+    torch.testing.assert_close(
+        torch.linalg.det(roll(mover, *_lesson(2).tensors(), 0.1)[..., :3]),
+        torch.ones(20, 1),
+        atol=1e-4,
+        rtol=0,
+    )
 
 
 def test_lessons_survive_the_disk_and_skip_what_shows_no_part(tmp_path):

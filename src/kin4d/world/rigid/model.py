@@ -20,6 +20,7 @@ from kin4d.world.rigid.gauge import Gauge, GaugeConfig
 from kin4d.world.rigid.lesson import lesson_of
 from kin4d.world.rigid.mover import Mover, MoverConfig
 from kin4d.world.rigid.painter import Painter, PainterConfig
+from kin4d.world.rigid.roll import roll
 from kin4d.world.rigid.seer import NOBODY, Seer, SeerConfig, first_view, tidied
 from kin4d.world.rigid.stage import Stage, Staged, moving_parts
 from kin4d.world.rigid.train import VERSION, WORLD
@@ -114,7 +115,7 @@ class RigidWorld:
         )
         if lesson is None:
             return Motion(part=np.full_like(part, NOBODY), motions=motions[:, :0])
-        rolled = self.mover.roll(*lesson.tensors(), lesson.seconds, chance).numpy()
+        rolled = roll(self.mover, *lesson.tensors(), lesson.seconds, chance).numpy()
         told = np.tile(np.eye(4), (*rolled.shape[:2], 1, 1))
         told[:, :, :3] = rolled
         motions[:, list(lesson.numbers)] = situation.base @ told @ np.linalg.inv(situation.base)

@@ -9,13 +9,11 @@ the part is, so what was learned at one place holds at every other.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 
 from kin4d.geometry.transforms import rotvec_to_matrix
-from kin4d.world.rigid.lesson import AWAY
 from kin4d.world.rigid.touch import (
     FINE,
     POINT,
@@ -24,7 +22,6 @@ from kin4d.world.rigid.touch import (
     features,
     fine_features,
     nearest,
-    placed,
     towards,
 )
 from kin4d.world.rigid.windows import Windows
@@ -232,47 +229,6 @@ class Mover(nn.Module):
             path.append(state.points)
             doubts.append(unsure)
         return torch.stack(path, 1), torch.stack(doubts, 1)
-
-    @torch.no_grad()
-    def roll(
-        self,
-        track: Tensor,
-        parts: Tensor,
-        others: Tensor,
-        owner: Tensor,
-        felt: Tensor,
-        seconds: float,
-        chance: torch.Generator | None = None,
-    ) -> Tensor:
-        """[T, P, 3, 4]: how parts move while the robot does what it does.
-
-        Args:
-            track: [T, N, 3] m: the robot's points, in the frame of its base.
-            parts: [P, M, 3] m: where the parts' points are at first.
-            others: [S, 3] m: all that is seen besides the robot, at first.
-            owner: [S] the part each of these belongs to, -1 for the room.
-            felt: [T, 4]; see `Lesson`.
-            seconds: Between frames.
-            chance: Of one of many futures; the likeliest one if None.
-        """
-        count = len(parts)
-        state, still = self.begin(parts), torch.eye(3, 4)[None]
-        mine = owner[None] == torch.arange(count)[:, None]
-        poses = [state.pose]
-        for (now, then), touch in zip(pairwise(track), pairwise(felt), strict=True):
-            here = placed(torch.cat([state.pose, still])[owner], others[:, None])[:, 0]
-            around = torch.where(mine[..., None], AWAY, here[None])
-            state, _ = self.step(
-                state,
-                now.expand(count, -1, -1),
-                then.expand(count, -1, -1),
-                around,
-                torch.full((count,), seconds),
-                torch.stack(touch).expand(count, 2, -1),
-                chance,
-            )
-            poses.append(state.pose)
-        return torch.stack(poses)
 
 
 def _grip(opening: Tensor) -> Tensor:

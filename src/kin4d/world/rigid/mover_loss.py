@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from kin4d.world.rigid.lesson import Lesson
 from kin4d.world.rigid.mover import Mover
+from kin4d.world.rigid.roll import roll
 from kin4d.world.rigid.touch import placed
 from kin4d.world.rigid.windows import Windows
 
@@ -57,7 +58,7 @@ def judge_mover(mover: Mover, lessons: Sequence[Lesson]) -> dict[str, float]:
     """
     errors, moves = [], []
     for one in lessons:
-        told = mover.roll(*one.tensors(), one.seconds)[-1]
+        told = roll(mover, *one.tensors(), one.seconds)[-1]
         points = torch.from_numpy(one.parts)
         true = placed(torch.from_numpy(one.motions[-1].copy()), points)
         errors.append((placed(told, points) - true).norm(dim=-1).mean(-1))
