@@ -84,3 +84,21 @@ def test_a_codec_is_made_and_a_generator_works_in_its_latents(store, tmp_path, c
     assert main(["train", "generator", "--out", str(tmp_path / "run"), *shared, *where]) == 0
     config = load_generator(tmp_path / "run").config
     assert (config.codec, config.latent_channels) == ("pca", 4)
+
+
+def test_a_vae_learns_from_short_stretches(store, tmp_path, capsys, monkeypatch):
+    from kin4d.world import vae
+
+    seen = []
+    loss = vae.vae_loss
+    monkeypatch.setattr(
+        vae, "vae_loss", lambda *given, **k: seen.append(given[1].rgb.shape) or loss(*given, **k)
+    )
+    monkeypatch.setattr("kin4d.cli.train_codec._JUDGED", 1)
+    train = ["train", "codec", "--out", str(tmp_path / "vae"), "--episodes", str(store.path)]
+    train += ["--width", "4", "--channels", "4", "--steps", "1", "--json"]
+    assert main([*train, "--frames", "5"]) == 0
+    assert 0 < json.loads(capsys.readouterr().out)["metres"]
+    assert seen == [(1, 5, 64, 96, 3)]
+    assert main([*train, "--frames", "6"]) == 2
+    assert "49" in capsys.readouterr().err

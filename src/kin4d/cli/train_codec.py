@@ -40,6 +40,9 @@ class Codec(EpisodeTraining):
     """Numbers per cell of 4 frames by 8 x 8 pixels."""
     width: int = 16
     """Channels of the VAE's first layer; the published one has 96."""
+    frames: int | None = None
+    """Length of the stretches that the VAE learns from, 1 more than a multiple of 4; by default
+    whole clips. Short ones are quicker to go through, and its layers look at few frames at once."""
 
     def run(self) -> None:
         import torch
@@ -61,7 +64,7 @@ class Codec(EpisodeTraining):
             vae_width=self.width,
         )
         plan = planned(self.preset, **self.changes)
-        codec = make_codec_of(store, config, plan, self.out)
+        codec = make_codec_of(store, config, plan, self.out, frames=self.frames)
         file = self.out / CODEC_FILE
         save_codec(file, codec)
         held_out = store.numbers("val")[:_JUDGED] or store.numbers("train")[:_JUDGED]
@@ -75,8 +78,18 @@ class Codec(EpisodeTraining):
         )
 
 
-def make_codec_of(store: Episodes, config: WorldConfig, plan: Plan, out: Path) -> AnyCodec:
-    """The codec of a config, fitted to or trained on a store's training episodes."""
+def make_codec_of(
+    store: Episodes, config: WorldConfig, plan: Plan, out: Path, *, frames: int | None = None
+) -> AnyCodec:
+    """The codec of a config, fitted to or trained on a store's training episodes.
+
+    Args:
+        store: The episodes.
+        config: Of the world that the codec is for.
+        plan: Of a VAE's training.
+        out: Its folder.
+        frames: Of the stretches a VAE learns from; see `Codec.frames`.
+    """
     from kin4d.data.episodes.latents import clips_from
     from kin4d.data.episodes.lessons import chosen
     from kin4d.world.batch import videos_of
@@ -91,9 +104,15 @@ def make_codec_of(store: Episodes, config: WorldConfig, plan: Plan, out: Path) -
         clips = (clips_from(store.episode(n), config) for n in track(spread, "fitting a codec"))
         return fit_pca((video for one in clips for video in videos_of(one)), config.latent_channels)
 
+    length = frames or config.frames
+    if length % 4 != 1 or not 1 <= length <= config.frames:
+        raise InputError("frames", value=length, allowed=f"1, 5, 9, ... {config.frames}")
+
     def feed(rank: int, step: int) -> Iterator[Clips]:
-        for _, some in chosen(train, 1, plan.seed + PROCESS_SEED * rank, step):
-            yield clips_from(store.episode(some[0]), config)
+        for dice, some in chosen(train, 1, plan.seed + PROCESS_SEED * rank, step):
+            start = int(dice.integers(config.frames - length + 1))
+            clips = clips_from(store.episode(some[0]), config)
+            yield clips.during(slice(start, start + length))
 
     return train_vae(
         feed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,12 @@ class Clips:
 
     def __len__(self) -> int:
         return len(self.first_rgb)
+
+    def during(self, frames: slice) -> Clips:
+        """The same first frames, and what happens in some of the frames."""
+        names = ("robot_rgb", "robot_xyz", "robot_mask", "rgb", "xyz", "moves", "actions")
+        told = {name: getattr(self, name) for name in names}
+        return replace(self, **{k: v[:, frames] for k, v in told.items() if v is not None})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
