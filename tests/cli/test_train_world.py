@@ -98,7 +98,7 @@ def test_a_vae_learns_from_short_stretches(store, tmp_path, capsys, monkeypatch)
     train = ["train", "codec", "--out", str(tmp_path / "vae"), "--episodes", str(store.path)]
     train += ["--width", "4", "--channels", "4", "--steps", "1", "--json"]
     assert main([*train, "--frames", "5"]) == 0
-    assert 0 < json.loads(capsys.readouterr().out)["metres"]
+    assert json.loads(capsys.readouterr().out)["metres"] > 0
     assert seen == [(1, 5, 64, 96, 3)]
     assert main([*train, "--frames", "6"]) == 2
     assert "49" in capsys.readouterr().err

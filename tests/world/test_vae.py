@@ -36,6 +36,18 @@ def test_a_trained_vae_is_a_codec(clips: Callable, tmp_path: Path) -> None:
     assert codec.encode(rgb, "rgb").shape == (1, 8, 3, 2, 4)
 
 
+def test_a_stopped_vae_goes_on(clips: Callable, tmp_path: Path) -> None:
+    def feed(rank: int, step: int) -> Iterator[Clips]:
+        while True:
+            yield clips([step])
+            step += 1
+
+    sizes = VaeSizes(width=4, channels=8)
+    train_vae(feed, tmp_path, plan=Plan(steps=1, warm=1), sizes=sizes)
+    train_vae(feed, tmp_path, plan=Plan(steps=2, warm=1), sizes=sizes)
+    assert load_tensors(tmp_path / "weights.safetensors")[1]["training"]["step"] == 2
+
+
 def test_a_codec_is_measured_in_metres(clips: Callable, pca: PcaCodec) -> None:
     found = measure_codec(pca, [clips([0]), clips([1])])
     assert found["psnr"] > 25

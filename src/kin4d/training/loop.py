@@ -6,6 +6,7 @@ moment goes on from its last checkpoint as if nothing had happened.
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
@@ -220,7 +221,8 @@ class _Run:
 
     def load(self, file: Path) -> None:
         tensors, about = load_tensors(file)
-        if about.get("run") != self.about:
+        # As the file holds it: JSON knows no tuples.
+        if about.get("run") != json.loads(json.dumps(self.about)):
             raise InputError(
                 f"{file} belongs to another run",
                 value=about.get("run"),
