@@ -75,7 +75,20 @@ def test_everything_is_measured(
         quick=True, seed=0, episodes=store, weights=[str(weights)], pictures=tmp_path
     )
     kinds = {next(iter(row)) for row in report.rows}
-    assert kinds == {"set", "parts looked for", "near misses by", "robot", "stretches", "speed of"}
+    assert kinds == {
+        "set",
+        "parts looked for",
+        "near misses by",
+        "near misses in",
+        "robot",
+        "stretches",
+        "speed of",
+    }
+    by_task = [row for row in report.rows if "near misses in" in row]
+    told = next(row for row in report.rows if row.get("near misses by") == MODEL)
+    assert sum(row["pairs"] for row in by_task) == told["pairs"]
+    right = sum(row["pairs"] * row["right"] for row in by_task)
+    assert right == pytest.approx(told["pairs"] * told["right"])
     names = {row["row"] for row in report.rows if "row" in row}
     assert {COPY, COMPOSITE, BARE, MODEL} <= names
     finder = next(row for row in report.rows if "parts looked for" in row)

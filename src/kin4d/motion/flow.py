@@ -58,16 +58,24 @@ def _embed_into(data, q, y, jacobian, with_jacobian):
 def barrier_slope(q, lower, upper, stiffness, softness):
     """First and second derivative of a soft limit's potential at q; zero inside the limits.
 
-    A spring (`stiffness`) beyond each limit that sets in over a distance `softness`, so that the
-    force is smooth: V = stiffness (s^2/2 - c s + c^2 (1 - exp(-s/c))), s the way beyond.
+    A spring (`stiffness`) beyond each limit that sets in over a distance `softness`, so smoothly
+    that steps of fourth order keep their order: V'' = stiffness P(3, x), P the regularised gamma
+    function, x = 3 s / softness, s the way beyond.
     """
     if q < lower:
-        fade = np.exp((q - lower) / softness)
-        return -stiffness * (lower - q - softness * (1 - fade)), stiffness * (1 - fade)
+        first, second = _set_in(3.0 * (lower - q) / softness)
+        return -stiffness * softness / 3.0 * first, stiffness * second
     if q > upper:
-        fade = np.exp((upper - q) / softness)
-        return stiffness * (q - upper - softness * (1 - fade)), stiffness * (1 - fade)
+        first, second = _set_in(3.0 * (q - upper) / softness)
+        return stiffness * softness / 3.0 * first, stiffness * second
     return 0.0, 0.0
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _set_in(x):
+    """Integral of P(3, x) from 0, and P(3, x)."""
+    fade = np.exp(-x)
+    return x - 3.0 + fade * (3.0 + x * (2.0 + 0.5 * x)), 1.0 - fade * (1.0 + x * (1.0 + 0.5 * x))
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -77,8 +85,9 @@ def barrier_energy(q, limits):
     for i in range(len(q)):
         lower, upper, stiffness, softness = limits[i]
         if q[i] < lower or q[i] > upper:
-            beyond = max(lower - q[i], q[i] - upper) / softness
-            stored += stiffness * softness**2 * (0.5 * beyond**2 - beyond - np.expm1(-beyond))
+            x = 3.0 * max(lower - q[i], q[i] - upper) / softness
+            left = np.exp(-x) * (6.0 + x * (3.0 + 0.5 * x))
+            stored += stiffness * (softness / 3.0) ** 2 * (6.0 + x * (0.5 * x - 3.0) - left)
     return stored
 
 
@@ -315,7 +324,7 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, uneven, q1, p1, 
         # Lengths squared: 1e-12 of the way, or what rounding leaves of y; maps that are sums of
         # many features round more, which shows in steps that are tiny and do not shrink. What is
         # left after this step is to it at most as it is to the one before.
-        stalled = moved > 0.3 * previous and moved < 1e-22 * size
+        stalled = moved > 0.3 * previous and moved < 1e-20 * size
         left = moved * min(1.0, moved / previous) if previous < np.inf else moved
         if stalled or left <= 1e-24 * way + 1e-31 * size:
             converged = True

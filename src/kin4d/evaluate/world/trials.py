@@ -73,9 +73,9 @@ def found_parts(cases: Cases, count: int) -> Report:
 
 
 def near_misses(cases: Cases, rows: Mapping[str, Imaginer], count: int, seed: int) -> Report:
-    """How often hits and misses that differ by a hair are told apart."""
+    """How often hits and misses that differ by a hair are told apart, and in which tasks."""
     pairs = list(cases.pairs(count, seed=seed))
-    report = Report()
+    report, by_task = Report(), []
     numb = {NUMB: numbed(rows[MODEL])} if MODEL in rows else {}
     for name, imagine in {**rows, **numb, CEILING: None}.items():
         right = np.array(
@@ -100,6 +100,16 @@ def near_misses(cases: Cases, rows: Mapping[str, Imaginer], count: int, seed: in
         if name == MODEL:
             title = "near misses: share of outcomes imagined right"
             report.checks.append(Check(title, share, RIGHT, at_least=True))
+            tasks = np.array([pair.hit.task for pair in pairs])
+            by_task = [
+                {
+                    "near misses in": str(task),
+                    "pairs": int((tasks == task).sum()),
+                    "right": float(right[tasks == task].mean()),
+                }
+                for task in np.unique(tasks)
+            ]
+    report.rows += by_task
     return report
 
 
