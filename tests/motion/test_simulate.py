@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 import torch
 from bending_bar import BendingBar
+from scipy.spatial import Delaunay
 
 from kin4d import Actor, Floating, RigidBody, Scene, simulate
 from kin4d.bodies.analytic import hinge, pendulum, slider_chain
 from kin4d.bodies.inertial import Inertial
+from kin4d.bodies.modal import ModalBody
 from kin4d.bodies.robot_names import load_robot
 from kin4d.errors import InputError
+from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
 from kin4d.motion.forces import Actuator, Damping, Handle, Limits, Push, Stiffness, Torque, Wind
 from kin4d.motion.materials import Material
@@ -87,6 +90,23 @@ def test_a_soft_body_bounces_between_smooth_limits_without_loss() -> None:
     assert np.abs(run.clips[0].q[:, 0]).max() > 1.45, "it goes beyond where the limit sets in"
     assert drift(run) < 1e-4
     assert 0 < run.map_errors[0] < 1e-3
+
+
+def test_a_plate_hung_by_a_corner_swings_over_to_the_other_side() -> None:
+    x, y = (side.ravel() for side in np.meshgrid(*[np.linspace(0, 0.5, 6)] * 2))
+    flat = Delaunay(np.column_stack([x, y]))
+    mesh = Mesh(vertices=np.column_stack([x, y, 0 * x]), faces=flat.simplices, name="plate")
+    plate = ModalBody.sheet(
+        mesh, young=1e9, thickness=5e-3, density=500.0, modes=4, handles=36, held=[0]
+    )
+    run = simulate(Actor(plate, contacts=0), seconds=1.2)
+    middle = run.clips[0].vertices.mean(1)
+    lowest = int(middle[:, 2].argmin())
+    reach = float(np.linalg.norm(middle[0]))
+    assert middle[lowest, 2] == pytest.approx(-reach, rel=0.05)
+    assert middle[lowest:, 2].max() > -0.3 * reach, "it comes up again on the other side"
+    assert middle[lowest:, 0].min() < -0.5 * middle[0, 0]
+    assert drift(run) < 1e-3
 
 
 def test_with_a_tolerance_fast_turns_and_impacts_are_followed_closely() -> None:

@@ -30,7 +30,7 @@ from kin4d.geometry.vibration import Modes, vibration_modes
 
 _CARRIERS = 4  # nodes that carry a vertex
 _NEIGHBOURS = 6  # to which a node is tied
-_MOST_TURN = 2.0  # rad, of any node by one mode alone
+_MOST_TURN = 4.0  # rad, of any node by one mode alone: what hangs swings past half a turn
 _MOST_STRAIN = 0.5  # of any tie by one mode alone
 _ONE_SIDED = 0.1  # enough to keep thin parts from bending for nothing
 

@@ -39,6 +39,7 @@ _FPS = 24.0
 _FRAMES = 25
 _SOFT = ("solid_poke", "flag", "cloth_corner")
 _ARTICULATED_BAR, _SOFT_BAR = 0.05, 0.10
+_JUDGED = {"learned": "learned bodies", "warped modes": "soft bodies"}
 _COORDINATES = (
     6  # of soft learned bodies: with more the distilled map is less exact and steps are slow
 )
@@ -66,9 +67,9 @@ def run(*, quick: bool, seed: int) -> Report:
         report.rows.append(
             {"objects": kind, "method": method, "count": len(values), **means, **spread}
         )
-        if method == "learned":
+        if method in _JUDGED:
             bar = _ARTICULATED_BAR if kind == "articulated" else _SOFT_BAR
-            name = f"learned bodies, {kind}: mean vertex error over 1 s, of the diameter"
+            name = f"{_JUDGED[method]}, {kind}: mean vertex error over 1 s, of the diameter"
             report.checks += [
                 Check(name, means["mean over 1 s"], bar),
                 Check(f"{name}, of what moves alone", means["of what moves"], bar),
@@ -81,7 +82,7 @@ def run(*, quick: bool, seed: int) -> Report:
         "the true state after the push; 'PCA modes' know 64 true states of the same object. What "
         "parts weigh is told to all methods: it is no matter of shape. "
         "In soft scenes the material is told as well: learned bodies borrow the stiffness of its "
-        "modes.",
+        "modes; soft bodies are these modes themselves, warped.",
     ]
     if learned_maker() is None:
         report.notes.append("No weights ship with this version: rows of learned bodies are absent.")
