@@ -10,28 +10,23 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from kin4d.bodies.modal import Ties
 from kin4d.motion.maps.rotation import root_pose
 
 _LOOSE = {"reassoc", "contract", "nsz"}  # sums in any order, so that they are vectorised
 
 
 class ModalData(NamedTuple):
-    """The arrays of `kin4d.bodies.modal.Ties`, and the masses.
+    """What the kernels know of a body.
 
     Attributes:
         first: 6 if a floating root comes before the modes' coordinates, else 0.
+        ties: What holds the nodes together.
         root_mass: [N] square root of kg.
     """
 
     first: int
-    start: np.ndarray
-    end: np.ndarray
-    weight: np.ndarray
-    arms: np.ndarray
-    stretch: np.ndarray
-    spin: np.ndarray
-    rest: np.ndarray
-    settle: np.ndarray
+    ties: Ties
     root_mass: np.ndarray
 
 
@@ -52,10 +47,10 @@ class Spots(NamedTuple):
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
-def _turns(data, own, with_jacobian):
+def _turns(ties, own, with_jacobian):
     """Turns of the nodes [N, 3, 3], and their derivatives [N, 3, k]; see `modal_nodes`."""
-    count, k = len(data.rest), data.spin.shape[2]
-    vectors = data.spin.reshape(3 * count, k) @ own
+    count, k = len(ties.rest), ties.spin.shape[2]
+    vectors = ties.spin.reshape(3 * count, k) @ own
     turns, turning = np.empty((count, 3, 3)), np.empty((count if with_jacobian else 0, 3, k))
     vector, slope = np.zeros(6), np.empty((3, 3))
     for n in range(count):
@@ -67,7 +62,7 @@ def _turns(data, own, with_jacobian):
                 a, b, d = slope[r, 0], slope[r, 1], slope[r, 2]
                 for c in range(k):
                     turning[n, r, c] = (
-                        a * data.spin[n, 0, c] + b * data.spin[n, 1, c] + d * data.spin[n, 2, c]
+                        a * ties.spin[n, 0, c] + b * ties.spin[n, 1, c] + d * ties.spin[n, 2, c]
                     )
     return turns, turning
 
@@ -79,15 +74,16 @@ def modal_nodes(data, q, with_jacobian):
     Those of the turns are angular velocities per unit of each coordinate. No floating root.
     Derivatives are empty unless wanted.
     """
-    count, k = len(data.rest), data.spin.shape[2]
+    ties = data.ties
+    count, k = len(ties.rest), ties.spin.shape[2]
     own = q[data.first :]
-    turns, turning = _turns(data, own, with_jacobian)
-    known, ties = len(turning), data.stretch.reshape(-1, k) @ own
+    turns, turning = _turns(ties, own, with_jacobian)
+    known, longer = len(turning), ties.stretch.reshape(-1, k) @ own
     pull, pulling, way = np.zeros((count, 3)), np.zeros((known, 3 * k)), np.empty(3 * k)
-    for e in range(len(data.start)):
-        i, j, weight, turn = data.start[e], data.end[e], data.weight[e], turns[data.start[e]]
-        a, b, d = data.arms[e, 0], data.arms[e, 1], data.arms[e, 2]
-        s, t, u = a + ties[3 * e], b + ties[3 * e + 1], d + ties[3 * e + 2]
+    for e in range(len(ties.start)):
+        i, j, weight, turn = ties.start[e], ties.end[e], ties.weight[e], turns[ties.start[e]]
+        a, b, d = ties.arms[e, 0], ties.arms[e, 1], ties.arms[e, 2]
+        s, t, u = a + longer[3 * e], b + longer[3 * e + 1], d + longer[3 * e + 2]
         x = turn[0, 0] * s + turn[0, 1] * t + turn[0, 2] * u
         y = turn[1, 0] * s + turn[1, 1] * t + turn[1, 2] * u
         z = turn[2, 0] * s + turn[2, 1] * t + turn[2, 2] * u
@@ -101,7 +97,7 @@ def modal_nodes(data, q, with_jacobian):
         if with_jacobian:
             for c in range(k):
                 a, b, d = turning[i, 0, c], turning[i, 1, c], turning[i, 2, c]
-                s, t, u = data.stretch[e, 0, c], data.stretch[e, 1, c], data.stretch[e, 2, c]
+                s, t, u = ties.stretch[e, 0, c], ties.stretch[e, 1, c], ties.stretch[e, 2, c]
                 way[c] = b * z - d * y + turn[0, 0] * s + turn[0, 1] * t + turn[0, 2] * u
                 way[k + c] = d * x - a * z + turn[1, 0] * s + turn[1, 1] * t + turn[1, 2] * u
                 way[2 * k + c] = a * y - b * x + turn[2, 0] * s + turn[2, 1] * t + turn[2, 2] * u
@@ -109,8 +105,8 @@ def modal_nodes(data, q, with_jacobian):
                 pulling[j, c] += weight * way[c]
             for c in range(3 * k):
                 pulling[i, c] -= weight * way[c]
-    nodes = data.rest + data.settle @ pull
-    moving = (data.settle @ pulling).reshape(known, 3, k) if with_jacobian else turning
+    nodes = ties.rest + ties.settle @ pull
+    moving = (ties.settle @ pulling).reshape(known, 3, k) if with_jacobian else turning
     return nodes, turns, moving, turning
 
 
@@ -169,8 +165,8 @@ def modal_embed(data, q, y, jacobian, with_jacobian):
 @numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
 def modal_recalled(data, q, y, jacobian):
     """What `modal_nodes` finds at q, from what `modal_embed` wrote there: without the ties."""
-    count, first = len(data.rest), data.first
-    turns, turning = _turns(data, q[first:], True)
+    count, first = len(data.ties.rest), data.first
+    turns, turning = _turns(data.ties, q[first:], True)
     rotation, _, origin = _root(data, q)
     nodes, moving = np.empty((count, 3)), np.empty((count, 3, jacobian.shape[1] - first))
     for n in range(count):

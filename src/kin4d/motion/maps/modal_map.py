@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kin4d.bodies.modal import ModalBody
+from kin4d.bodies.modal import ModalBody, Ties
 from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.motion.maps.modal_kernels import (
     ModalData,
@@ -26,11 +26,11 @@ class ModalMap(MassPointMap):
     def __init__(
         self, body: ModalBody, places: SurfaceSamples, *, floating: bool, mass_scale: float
     ) -> None:
-        ties, first = body.ties, 6 if floating else 0
+        first = 6 if floating else 0
         self.mass, self.floating = body.mass.numpy() * mass_scale, floating
         self.width, self.size = first + len(body.q0), 3 * len(self.mass)
-        arrays = {name: np.ascontiguousarray(part) for name, part in ties._asdict().items()}
-        self.data = ModalData(first=first, root_mass=np.sqrt(self.mass), **arrays)
+        ties = Ties(*map(np.ascontiguousarray, body.ties))
+        self.data = ModalData(first=first, ties=ties, root_mass=np.sqrt(self.mass))
         self._spots = _spots(body, places)
         self._known: dict[bytes, tuple[np.ndarray, ...]] = {}
         self._noted: tuple[np.ndarray, ...] = (np.zeros(0),)
