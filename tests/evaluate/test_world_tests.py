@@ -10,7 +10,7 @@ from pushed_block import FRAMES, pushed_block
 
 from kin4d.evaluate.world.causality import Swap, causality, swap, swappable
 from kin4d.evaluate.world.judge import Judge
-from kin4d.evaluate.world.near_misses import decisive_pair, outcomes, pair_numbers
+from kin4d.evaluate.world.near_misses import decisive_pair, grasps, outcomes, pair_numbers
 from kin4d.evaluate.world.regions import copied
 from kin4d.evaluate.world.robustness import (
     DROPPED,
@@ -22,6 +22,7 @@ from kin4d.evaluate.world.robustness import (
     shift,
     turn,
 )
+from kin4d.motion.actions import Actions
 from kin4d.world.situation import Situation
 
 
@@ -44,6 +45,19 @@ def test_outcomes_are_right_if_told_so_and_wrong_if_not() -> None:
 
 def test_pairs_that_end_alike_are_left_out() -> None:
     assert decisive_pair(pushed_block(speed=2), pushed_block(speed=2)) is None
+
+
+@pytest.mark.parametrize(
+    ("gripper", "grasped"),
+    [(None, False), ([0.0, 0.0, 0.0], False), ([0.3, 0.3, 0.3], False), ([0.75, 0.0, 0.8], True)],
+)
+def test_who_closes_the_gripper_on_the_way_grasps(gripper, grasped: bool) -> None:
+    episode = pushed_block()
+    told = None if gripper is None else np.resize(gripper, FRAMES)
+    values = np.zeros((FRAMES, 6))
+    actions = Actions(kind="pose_delta", values=values, fps=episode.fps, gripper=told)
+    assert grasps(replace(episode, actions=actions)) == grasped
+    assert not grasps(replace(episode, actions=None))
 
 
 def test_pairs_are_found_by_task_arm_and_seed() -> None:

@@ -49,6 +49,12 @@ def decisive_pair(hit: Episode, miss: Episode) -> Pair | None:
     return None if chosen is None else Pair(hit, miss, chosen)
 
 
+def grasps(episode: Episode) -> bool:
+    """Whether the gripper is told to close on the way."""
+    gripper = None if episode.actions is None else episode.actions.gripper
+    return gripper is not None and bool((gripper < 0.5 * gripper[0]).any())
+
+
 def outcomes(pair: Pair, told: Sequence[PointmapVideo]) -> tuple[bool, bool]:
     """Whether hit and miss, as told, end nearer to their own truth than to the other's.
 

@@ -14,7 +14,7 @@ from kin4d.evaluate.world.cases import Cases
 from kin4d.evaluate.world.causality import causality, swap, swappable
 from kin4d.evaluate.world.imaginers import CEILING, MODEL, NUMB, Imaginer, numbed, staged
 from kin4d.evaluate.world.judge import Judge, average
-from kin4d.evaluate.world.near_misses import outcomes
+from kin4d.evaluate.world.near_misses import grasps, outcomes
 from kin4d.evaluate.world.regions import copied, judged_frames
 from kin4d.evaluate.world.robustness import SPOILERS
 from kin4d.evaluate.world.speed import speeds
@@ -31,6 +31,8 @@ STEPS = (1, 2, 4, 8, 16, 50)
 PIECES = (1, 2, 4)
 """Stretches that a clip is imagined in, in the table of drift."""
 
+_ALL = "near misses: share of outcomes imagined right"
+_GRASPS = "near misses of grasps: share of outcomes imagined right"
 _SLOWER = 0.5  # parts moved so much too slowly show how exactly the finder measures
 
 
@@ -76,6 +78,10 @@ def near_misses(cases: Cases, rows: Mapping[str, Imaginer], count: int, seed: in
     """How often hits and misses that differ by a hair are told apart, and in which tasks."""
     pairs = list(cases.pairs(count, seed=seed))
     report, by_task = Report(), []
+    if not pairs:
+        return report
+    grasped = np.array([grasps(pair.hit) for pair in pairs])
+    tasks = np.array([pair.hit.task for pair in pairs])
     numb = {NUMB: numbed(rows[MODEL])} if MODEL in rows else {}
     for name, imagine in {**rows, **numb, CEILING: None}.items():
         right = np.array(
@@ -84,23 +90,23 @@ def near_misses(cases: Cases, rows: Mapping[str, Imaginer], count: int, seed: in
                 for pair in track(pairs, f"near misses, {name}")
             ]
         )
-        if not len(right):
-            continue
-        share = float(right.mean())
         report.rows.append(
             {
                 "near misses by": name,
                 "pairs": len(right),
-                "right": share,
+                "right": float(right.mean()),
                 "hits right": float(right[:, 0].mean()),
                 "misses right": float(right[:, 1].mean()),
                 "both right": float(right.all(1).mean()),
+                "grasps": int(grasped.sum()),
+                "right in grasps": float(right[grasped].mean()) if grasped.any() else None,
             }
         )
         if name == MODEL:
-            title = "near misses: share of outcomes imagined right"
-            report.checks.append(Check(title, share, RIGHT, at_least=True))
-            tasks = np.array([pair.hit.task for pair in pairs])
+            for title, some in ((_ALL, right), (_GRASPS, right[grasped])):
+                if len(some):
+                    check = Check(title, float(some.mean()), RIGHT, at_least=True)
+                    report.checks.append(check)
             by_task = [
                 {
                     "near misses in": str(task),
