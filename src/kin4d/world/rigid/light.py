@@ -94,6 +94,14 @@ class Shadows:
         return Light(keys[best], float(np.clip(1 - np.exp(-slope), 0.0, 0.8)))
 
 
+def brightness(normals: np.ndarray, situation: Situation, light: Light) -> np.ndarray:
+    """[N] how bright a white surface is, facing along unit vectors [N, 3] of the camera frame."""
+    turn, lights = situation.base[:3, :3], Lights(key=light.key, up=np.array([0.0, 0.0, 1.0]))
+    height = 0.5 + 0.5 * normals @ (turn @ lights.up)
+    sky = lights.floor_power + (lights.sky_power - lights.floor_power) * height
+    return sky + lights.key_power * np.maximum(normals @ (turn @ light.key), 0.0)
+
+
 def relit(situation: Situation, light: Light, *, threads: int | None = 1) -> np.ndarray:
     """[T, H, W, 3] uint8: the robot in the light of the first frame, as bright as it is there."""
     drawn, actor, camera = situation.robot, situation.actor, situation.camera

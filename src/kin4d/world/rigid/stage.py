@@ -7,19 +7,19 @@ drawn exactly. Whatever is nearest to the camera is seen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from kin4d.geometry.camera import Camera
-from kin4d.render.rasterizer import draw, image_matrix, place
 from kin4d.render.shading import to_srgb
 from kin4d.render.surface import to_linear
+from kin4d.world.rigid.hollow import hollow_behind
 from kin4d.world.rigid.light import FLAT, Shadows, relit
+from kin4d.world.rigid.sheet import Sheet
+from kin4d.world.rigid.squares import grown
 from kin4d.world.situation import Situation
 
 _HAIR = 0.003  # m: parts that move less are held to stand still
-_LEVEL = 0.002  # m by which a part may lie behind the backdrop and still be seen
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,9 +59,8 @@ class Stage:
         cuts = [known & ~robot & (part == number) for number in moving]
         hole = np.any([robot, *cuts], axis=0)
         # Pixels at an edge are mixed with what is beyond it.
-        clean = known & ~_grown(hole)
+        clean = known & ~grown(hole)
         self.hole = ~clean
-        self._sheet = _Sheet.of(cuts, situation) if cuts else None
         self._points = [situation.xyz[cut].astype(np.float64) for cut in cuts]
         self._shadows = Shadows(situation, part >= 0)
         standing = situation.xyz[known & ~robot & (part >= 0)].astype(np.float64)
@@ -69,6 +68,7 @@ class Stage:
             situation.to_base(np.concatenate([situation.cover[0], standing]))
         )
         self._robot = relit(situation, self.light)
+        self._sheet = Sheet.of(cuts, situation, self.light) if cuts else None
         self.first_shadow = self._cast(0, np.tile(np.eye(4), (len(cuts), 1, 1)))
         linear = to_linear(situation.image)
         lit = linear / (1 - self.light.power * self.first_shadow * self._shadows.table)[..., None]
@@ -77,6 +77,13 @@ class Stage:
         )
         depth = np.where(self.hole, filled[..., 3], situation.xyz[..., 2])
         self._lit = np.where(self.hole[..., None], filled[..., :3], lit)
+        still = [
+            known & ~robot & (part == k) for k in np.unique(part[part >= 0]) if k not in moving
+        ]
+        for cut in cuts:
+            hollow = hollow_behind(cut, still, lit, situation, self.light)
+            if hollow is not None:
+                depth[hollow.where], self._lit[hollow.where] = hollow.depth, hollow.colour
         self.xyz = (depth[..., None] * situation.camera.rays()).astype(np.float32)
         self._table = np.abs(situation.to_base(self.xyz)[..., 2]) < FLAT
 
@@ -92,10 +99,10 @@ class Stage:
         rgb = to_srgb(self._lit * (1 - self.light.power * shadow)[..., None])
         moved = np.zeros(self.hole.shape, bool)
         if self._sheet is not None:
-            seen, source, points = self._sheet.draw(poses)
-            moved = seen & ~(points[..., 2] > xyz[..., 2] + _LEVEL)
-            rgb[moved] = self.situation.image.reshape(-1, 3)[source[moved]]
-            xyz[moved] = points[moved]
+            parts = self._sheet.draw(poses, xyz[..., 2])
+            moved = parts.seen
+            rgb = np.rint((1 - parts.cover) * rgb + parts.rgb).astype(np.uint8)
+            xyz[moved] = parts.xyz[moved]
         mine = (robot.mask[frame] > 0) & ~(robot.xyz[frame, ..., 2] > xyz[..., 2])
         rgb[mine], xyz[mine] = self._robot[frame][mine], robot.xyz[frame][mine]
         moved &= ~mine
@@ -131,65 +138,6 @@ def moving_parts(xyz: np.ndarray, part: np.ndarray, motions: np.ndarray) -> np.n
             if np.linalg.norm(carried - points, axis=-1).max() > _HAIR:
                 moving.append(number)
     return np.array(moving, int)
-
-
-@dataclass(frozen=True, eq=False)
-class _Sheet:
-    """Squares of pixels: vertices [V, 3] m with their part [V], faces two per pixel."""
-
-    vertices: np.ndarray
-    part: np.ndarray
-    faces: np.ndarray
-    source: np.ndarray
-    camera: Camera
-
-    @classmethod
-    def of(cls, cuts: list[np.ndarray], situation: Situation) -> _Sheet:
-        camera = replace(situation.camera, pose=np.eye(4))
-        depth = situation.xyz[..., 2].astype(np.float64)
-        vertices, part, faces, source, count = [], [], [], [], 0
-        for number, cut in enumerate(cuts):
-            # Corners lie where the pixels around them that belong to the part lie, on average.
-            around, total = np.zeros(np.add(cut.shape, 1)), np.zeros(np.add(cut.shape, 1))
-            for y in (0, 1):
-                for x in (0, 1):
-                    view = np.s_[y : y + cut.shape[0], x : x + cut.shape[1]]
-                    around[view] += cut
-                    total[view] += np.where(cut, depth, 0.0)
-            used = around > 0
-            index = np.full(used.shape, -1)
-            index[used] = count + np.arange(used.sum())
-            v, u = np.nonzero(used)
-            rays = np.stack([u - 0.5, v - 0.5, np.ones(len(u))], -1) @ np.linalg.inv(camera.K).T
-            vertices.append(rays * (total[used] / around[used])[:, None])
-            part.append(np.full(len(u), number))
-            count += len(u)
-            a, b = index[:-1, :-1][cut], index[:-1, 1:][cut]
-            c, d = index[1:, :-1][cut], index[1:, 1:][cut]
-            faces.append(np.stack([np.stack([a, b, d], -1), np.stack([a, d, c], -1)], 1))
-            source.append(np.flatnonzero(cut))
-        return cls(
-            np.concatenate(vertices),
-            np.concatenate(part).astype(np.int32)[:, None],
-            np.ascontiguousarray(np.concatenate(faces).reshape(-1, 3), np.int32),
-            np.repeat(np.concatenate(source), 2),
-            camera,
-        )
-
-    def draw(self, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where squares are seen [H, W], the pixel [H, W] they come from, and their points."""
-        weights = np.ones(self.part.shape, np.float32)
-        matrices = image_matrix(self.camera) @ poses
-        placed = place(self.vertices, self.part, weights, matrices)
-        fragments = draw(placed, self.faces, self.camera, threads=1)
-        return fragments.face >= 0, self.source[fragments.face], fragments.xyz
-
-
-def _grown(mask: np.ndarray) -> np.ndarray:
-    """A mask and all pixels beside it."""
-    wide = np.pad(mask, 1)
-    rows = wide[:-2] | wide[1:-1] | wide[2:]
-    return rows[:, :-2] | rows[:, 1:-1] | rows[:, 2:]
 
 
 def fill(picture: np.ndarray, known: np.ndarray) -> np.ndarray:
