@@ -105,13 +105,16 @@ class Sheet:
             light,
         )
 
-    def draw(self, poses: np.ndarray, depth: np.ndarray) -> Drawn:
+    def draw(self, poses: np.ndarray, depth: np.ndarray, shown: np.ndarray | None = None) -> Drawn:
         """The parts moved by `poses` [P, 4, 4] (camera frame), before a backdrop.
 
         Args:
             poses: Motions since the first frame.
             depth: [H, W] m of the backdrop.
+            shown: [P] bool: parts to draw; all if None.
         """
+        if shown is not None and not shown.all():
+            return self._only(shown[self.owner]).draw(poses, depth)
         camera = replace(self.situation.camera, pose=np.eye(4))
         plain = self._fragments(poses, camera)
         finer = camera.resized(FINER * camera.width, FINER * camera.height)
@@ -123,6 +126,11 @@ class Sheet:
         cover, rgb = _averaged(where[..., None].astype(np.float32)), _averaged(rgb)
         seen = (plain.face >= 0) & ~(plain.xyz[..., 2] > depth + LEVEL)
         return Drawn(seen=seen, xyz=plain.xyz, cover=cover, rgb=rgb)
+
+    def _only(self, some: np.ndarray) -> Sheet:
+        """Those faces [F] alone."""
+        names = ("faces", "owner", "colour", "normal", "lit")
+        return replace(self, **{name: getattr(self, name)[some] for name in names})
 
     def _fragments(self, poses: np.ndarray, camera: Camera) -> Fragments:
         weights = np.ones(self.part.shape, np.float32)

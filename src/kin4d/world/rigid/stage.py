@@ -19,6 +19,7 @@ from kin4d.world.rigid.sheet import Sheet
 from kin4d.world.rigid.squares import grown
 from kin4d.world.situation import Situation
 
+_STILL = 0.001  # m that a part is away from its place and still counts as there
 _HAIR = 0.003  # m: parts that move less are held to stand still
 
 
@@ -76,6 +77,7 @@ class Stage:
             np.concatenate([lit, situation.xyz[..., 2:]], axis=-1).astype(np.float32), clean
         )
         depth = np.where(self.hole, filled[..., 3], situation.xyz[..., 2])
+        self._first, self._around = lit, [grown(cut) & ~robot & known for cut in cuts]
         self._lit = np.where(self.hole[..., None], filled[..., :3], lit)
         still = [
             known & ~robot & (part == k) for k in np.unique(part[part >= 0]) if k not in moving
@@ -94,20 +96,33 @@ class Stage:
             frame: Its number.
             poses: [P, 4, 4] motions of the moving parts since the first frame, camera frame.
         """
-        robot, xyz = self.situation.robot, self.xyz.copy()
+        robot, xyz, lit, hole = self.situation.robot, self.xyz.copy(), self._lit, self.hole
         shadow = self._cast(frame, poses) * self._table
-        rgb = to_srgb(self._lit * (1 - self.light.power * shadow)[..., None])
+        gone = np.array([self._gone(k, pose) for k, pose in enumerate(poses)], bool)
+        if not gone.all():  # what has not moved yet is as it was, to the pixel
+            same = np.any([self._around[k] for k in np.flatnonzero(~gone)], axis=0)
+            for k in np.flatnonzero(gone):
+                same &= ~self._around[k]
+            lit, hole = np.where(same[..., None], self._first, lit), hole & ~same
+            xyz[same] = self.situation.xyz[same]
+        rgb = to_srgb(lit * (1 - self.light.power * shadow)[..., None])
         moved = np.zeros(self.hole.shape, bool)
-        if self._sheet is not None:
-            parts = self._sheet.draw(poses, xyz[..., 2])
+        if self._sheet is not None and gone.any():
+            parts = self._sheet.draw(poses, xyz[..., 2], gone)
             moved = parts.seen
             rgb = np.rint((1 - parts.cover) * rgb + parts.rgb).astype(np.uint8)
             xyz[moved] = parts.xyz[moved]
         mine = (robot.mask[frame] > 0) & ~(robot.xyz[frame, ..., 2] > xyz[..., 2])
         rgb[mine], xyz[mine] = self._robot[frame][mine], robot.xyz[frame][mine]
         moved &= ~mine
-        guessed = self.hole & ~mine & ~moved
+        guessed = hole & ~mine & ~moved
         return Staged(rgb=rgb, xyz=xyz, robot=mine, moved=moved, guessed=guessed, shadow=shadow)
+
+    def _gone(self, number: int, pose: np.ndarray) -> bool:
+        """Whether a moving part is elsewhere than in the first frame."""
+        points = self._points[number]
+        away = points @ pose[:3, :3].T + pose[:3, 3] - points
+        return bool(np.square(away).sum(-1).max() > _STILL**2)
 
     def _cast(self, frame: int, poses: np.ndarray) -> np.ndarray:
         """[H, W] from 0 to 1: the shadow of robot and moving parts, if the light is known."""
