@@ -26,7 +26,7 @@ def test_rigid_motions_cost_nothing_and_turn_as_they_do() -> None:
     lattice = Lattice.around(sphere(0.3))
     stiffness = solid_stiffness(lattice, young=YOUNG, poisson=POISSON)
     turn = np.array([0.1, -0.2, 0.3])
-    moved = (np.cross(turn, lattice.nodes) + [1.0, 2.0, 3.0]).ravel()
+    moved = (np.cross(turn, lattice.nodes) + np.array([1.0, 2.0, 3.0])).ravel()
     assert abs(stiffness @ moved).max() < 1e-9 * abs(stiffness).max()
     assert abs(stiffness - stiffness.T).max() < 1e-9 * abs(stiffness).max()
     np.testing.assert_allclose(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import trimesh
+from scipy.spatial.transform import Rotation
 
 from kin4d.data.soft.shapes import SHAPES
 from kin4d.geometry.lattice import Lattice, signed_volume
@@ -47,19 +48,20 @@ def test_inside_out_is_filled_alike() -> None:
 def test_what_is_in_pieces_or_thin_hangs_together() -> None:
     ball = sphere(0.1)
     apart = Mesh(
-        vertices=np.concatenate([ball.vertices, ball.vertices + [0.5, 0.3, 0.2]]),
+        vertices=np.concatenate([ball.vertices, ball.vertices + np.array([0.5, 0.3, 0.2])]),
         faces=np.concatenate([ball.faces, ball.faces + len(ball.vertices)]),
     )
-    tilt = trimesh.transformations.rotation_matrix(0.6, [1, 1, 0])[:3, :3]
     plate = box((1.0, 0.8, 0.002))
-    plate = plate.with_vertices(plate.vertices @ tilt.T)
+    plate = plate.with_vertices(
+        Rotation.from_rotvec([0.4, 0.4, 0.0]).apply(np.array(plate.vertices))
+    )
     for mesh in (apart, plate):
         lattice = Lattice.around(mesh, whole=True)
         assert pieces(lattice) == 1
         assert len(lattice.cubes) < 1000
     assert pieces(Lattice.around(apart)) == 2
     middle = plate.vertices.mean(0, keepdims=True)
-    carriers, shares = Lattice.around(plate, whole=True).carriers(middle)
+    _, shares = Lattice.around(plate, whole=True).carriers(middle)
     assert shares.sum() == pytest.approx(1)
 
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from kin4d.data.soft.flex import FlexEngine
 from kin4d.data.soft.kinds import KINDS, soft_scene
-from kin4d.geometry.lattice import Lattice
 from kin4d.data.soft.scene import DivergedError, SoftScene
 from kin4d.data.soft.shapes import blocks
 from kin4d.data.soft.simulate import STEPS, Engine, simulate
 from kin4d.data.soft.skin import embedded
 from kin4d.data.soft.xpbd import XpbdEngine
 from kin4d.evaluate.report import Check, Report
+from kin4d.geometry.lattice import Lattice
 
 _FRAMES = 48
 _BARE = ("cloth_corner", "cloth_edge", "solid_twist", "solid_shake")  # no contact, no pokes

@@ -35,7 +35,9 @@ def solid_stiffness(lattice: Lattice, *, young: float, poisson: float) -> csr_ma
     strain = strain.reshape(len(slopes), 6, 12)
     blocks = volumes[:, None, None] * (strain.transpose(0, 2, 1) @ law @ strain)
     index = (3 * lattice.tetrahedra[:, :, None] + np.arange(3)).reshape(-1, 12)
-    rows, columns = (np.broadcast_to(at, blocks.shape) for at in (index[:, :, None], index[:, None]))
+    rows, columns = (
+        np.broadcast_to(at, blocks.shape) for at in (index[:, :, None], index[:, None])
+    )
     size = 3 * len(lattice.nodes)
     return csr_matrix((blocks.ravel(), (rows.ravel(), columns.ravel())), shape=(size, size))
 
@@ -60,7 +62,7 @@ def solid_turning(lattice: Lattice) -> csr_matrix:
 
 
 def _slopes(lattice: Lattice) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients [E, 4, 3] (1/m) of the corners' hat functions, and volumes [E] (m³) inside the surface."""
+    """Gradients [E, 4, 3] (1/m) of the corners' hat functions, and volumes [E] (m³) inside."""
     corners = lattice.nodes[lattice.tetrahedra]
     edges = corners[:, 1:] - corners[:, :1]
     inner = np.linalg.inv(edges).transpose(0, 2, 1)

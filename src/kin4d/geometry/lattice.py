@@ -43,9 +43,7 @@ class Lattice:
     step: np.ndarray
 
     @classmethod
-    def around(
-        cls, mesh: Mesh, *, cells: int = 160, whole: bool = False, seed: int = 0
-    ) -> Lattice:
+    def around(cls, mesh: Mesh, *, cells: int = 160, whole: bool = False, seed: int = 0) -> Lattice:
         """A lattice of about `cells` cubes around a mesh.
 
         Args:
@@ -166,7 +164,7 @@ def _bridge(kept: np.ndarray) -> np.ndarray:
         inner = label == np.bincount(label).argmin()
         inside, outside = cubes[inner], cubes[~inner]
         gap, target = KDTree(outside).query(inside, p=1)
-        here, there = inside[gap.argmin()].copy(), outside[target[gap.argmin()]]
+        here, there = inside[gap.argmin()].copy(), outside[np.asarray(target)[gap.argmin()]]
         for axis in range(3):
             while here[axis] != there[axis]:
                 here[axis] += np.sign(there[axis] - here[axis])

@@ -25,14 +25,12 @@ from kin4d.motion.maps.tree_map import TreeData, tree_embed
 OK, NO_SOLUTION, TOO_CURVED = 0, 1, 2
 _LARGE = 500  # Entries of a Jacobian above which a library multiplies it faster than loops.
 _MOST_STEPS = 40  # of Newton's method
-# How near to the solution, of the way and squared. Second order is for speed: its own error is far
-# larger than what it leaves.
-_EXACT, FAIR = 1e-24, 1e-18
 _YOSHIDA = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
 # Ratio of a chord's height to its length above which a step is too long to follow the motion.
 _CURVED = 0.15
-# Of steps of fourth order, see `chord_step`: soft limits set in too suddenly for that order.
-_UNEVEN = 3e-6
+# How carefully, see `chord_step`. The error of second order is far larger than what it leaves of a
+# solution; soft limits set in too suddenly for fourth order.
+SECOND, _FOURTH = (1e-18, np.inf), (1e-24, 3e-6)
 
 
 def embed_into(data, q, y, jacobian, with_jacobian):
@@ -257,9 +255,7 @@ def _broyden(steps, images, known, step):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def chord_step(
-    data, start, h, weight, pull, stiffness, limits, exact, uneven, q1, p1, y1, jacobian1
-):
+def chord_step(data, start, h, weight, pull, stiffness, limits, care, q1, p1, y1, jacobian1):
     """One chord step of length h from start = (q, p, y, J) into (q1, p1, y1, J1).
 
     Args:
@@ -270,8 +266,8 @@ def chord_step(
         pull: [k] and stiffness [k, k] of W = q.K q/2 - pull.q.
         stiffness: See pull.
         limits: [k, 4] lower, upper, stiffness and softness of soft limits.
-        exact: What may be left of the way to the solution, squared.
-        uneven: Energy they may take or give, of the kinetic one, before the step is too long.
+        care: What may be left of the way to the solution, squared; and the energy that soft limits
+            may take or give, of the kinetic one, before the step is too long.
         q1: Results are written here and in the following.
         p1: [k].
         y1: [n].
@@ -281,6 +277,7 @@ def chord_step(
         OK, NO_SOLUTION or TOO_CURVED.
     """
     q0, p0, y0, jacobian0 = start
+    exact, uneven = care
     n, k = jacobian0.shape
     gram = metric(jacobian0)
     half = np.empty(k)
@@ -378,22 +375,22 @@ def flow(data, start, h, weight, pull, stiffness, limits, order):
     q1, p1, y1, jacobian1 = np.empty(k), np.empty(k), np.empty(n), np.empty((n, k))
     if order == 2:
         status = chord_step(
-            data, start, h, weight, pull, stiffness, limits, FAIR, np.inf, q1, p1, y1, jacobian1
+            data, start, h, weight, pull, stiffness, limits, SECOND, q1, p1, y1, jacobian1
         )
         return status, q1, p1, y1, jacobian1
     q2, p2, y2, jacobian2 = np.empty(k), np.empty(k), np.empty(n), np.empty((n, k))
     outer, inner = _YOSHIDA * h, (1.0 - 2.0 * _YOSHIDA) * h
     status = chord_step(
-        data, start, outer, weight, pull, stiffness, limits, _EXACT, _UNEVEN, q1, p1, y1, jacobian1
+        data, start, outer, weight, pull, stiffness, limits, _FOURTH, q1, p1, y1, jacobian1
     )
     if status == OK:
         middle = (q1, p1, y1, jacobian1)
         status = chord_step(
-            data, middle, inner, weight, pull, stiffness, limits, _EXACT, _UNEVEN, q2, p2, y2, jacobian2
+            data, middle, inner, weight, pull, stiffness, limits, _FOURTH, q2, p2, y2, jacobian2
         )
     if status == OK:
         middle = (q2, p2, y2, jacobian2)
         status = chord_step(
-            data, middle, outer, weight, pull, stiffness, limits, _EXACT, _UNEVEN, q1, p1, y1, jacobian1
+            data, middle, outer, weight, pull, stiffness, limits, _FOURTH, q1, p1, y1, jacobian1
         )
     return status, q1, p1, y1, jacobian1

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from kin4d.geometry.lattice import Lattice
 from kin4d.data.soft.scene import Obstacle, Push, SoftScene
 from kin4d.data.soft.shapes import SHAPES
 from kin4d.data.soft.skin import embedded
+from kin4d.geometry.lattice import Lattice
 from kin4d.geometry.mesh import Mesh
 
 _LONG = ("bar", "capsule", "cylinder", "letter", "vase", "cone", "box")

@@ -56,9 +56,10 @@ class ModalMap(MassPointMap):
         """Both at once where a step has just ended."""
         if q is not self._noted[0]:
             return super().places_and_jacobians(q, index)
-        known, *seen = modal_seen(self.data, *self._noted, self._spots, index)
+        _, y, jacobian = self._noted
+        known, places, moving = modal_seen(self.data, q, y, jacobian, self._spots, index)
         self._remember(q.tobytes(), known)
-        return seen[0], seen[1]
+        return places, moving
 
     def note(self, q: np.ndarray, y: np.ndarray, jacobian: np.ndarray) -> None:
         """Keeps it: most of what is asked about places at q follows from it."""
