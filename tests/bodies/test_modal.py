@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import torch
 import trimesh
+from scipy.spatial.transform import Rotation
 
 from kin4d.bodies.body import Body, play
 from kin4d.bodies.floating import Floating
 from kin4d.bodies.modal import ModalBody
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.primitives import sphere
 
 YOUNG, DENSITY = 1e6, 1000.0
 
@@ -62,6 +64,35 @@ def test_a_free_bar_vibrates_like_a_beam(solid: ModalBody) -> None:
         beam = 4.730**2 / (2 * np.pi) * np.sqrt(YOUNG * side**2 / (12 * DENSITY))
         assert found == pytest.approx(beam, rel=0.25)
     assert float(solid.mass.sum()) == pytest.approx(15.0, rel=1e-6)
+
+
+def test_a_tilted_bar_vibrates_like_a_straight_one(solid: ModalBody) -> None:
+    turn = Rotation.from_rotvec([0.3, 0.4, 0.5])
+    tilted = bar().with_vertices(turn.apply(np.array(bar().vertices)))
+    found = frequencies(ModalBody.solid(tilted, young=YOUNG, density=DENSITY, modes=6))
+    np.testing.assert_allclose(found[:2], frequencies(solid)[:2], rtol=0.25)
+
+
+def test_what_is_held_by_one_vertex_does_not_hinge_on_it() -> None:
+    mesh = sphere(0.1)
+    lowest = int(mesh.vertices[:, 2].argmin())
+    held = ModalBody.solid(mesh, young=YOUNG, density=DENSITY, modes=6, held=[lowest])
+    free = ModalBody.solid(mesh, young=YOUNG, density=DENSITY, modes=6)
+    assert frequencies(held)[0] > 0.05 * frequencies(free)[0]
+
+
+def test_solids_open_or_in_pieces_are_bodies_too() -> None:
+    ball = sphere(0.1)
+    opened = Mesh(vertices=ball.vertices, faces=ball.faces[ball.faces.min(1) > 3])
+    apart = Mesh(
+        vertices=np.concatenate([ball.vertices, ball.vertices + np.array([0.3, 0.0, 0.1])]),
+        faces=np.concatenate([ball.faces, ball.faces + len(ball.vertices)]),
+    )
+    inverted = Mesh(vertices=ball.vertices, faces=ball.faces[:, ::-1])
+    for mesh in (opened, apart, inverted):
+        body = ModalBody.solid(mesh, young=YOUNG, density=DENSITY, modes=4)
+        assert (body.stiffness.diagonal() > 0).all()
+        assert torch.isfinite(body.vertices(0.5 * body.limits[:, 1])).all()
 
 
 def test_the_maps_agree(sheet: ModalBody) -> None:

@@ -21,9 +21,12 @@ from torch import Tensor
 from kin4d.bodies.body import Body, expect_coordinates
 from kin4d.bodies.floating import Floating
 from kin4d.errors import InputError
-from kin4d.geometry.elastic_cloud import ElasticCloud, fill, ties_between
+from kin4d.geometry.elastic_cloud import ElasticCloud, ties_between
 from kin4d.geometry.elastic_sheet import sheet_masses, sheet_stiffness
-from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.elastic_solid import solid_stiffness, solid_turning
+from kin4d.geometry.lattice import Lattice, signed_volume
+from kin4d.geometry.mesh import Mesh, vertex_normals
+from kin4d.geometry.sampling import sample_surface
 from kin4d.geometry.skin import Skin
 from kin4d.geometry.transforms import hat, rigid, rotvec_jacobian, rotvec_to_matrix
 from kin4d.geometry.vibration import Modes, vibration_modes
@@ -32,7 +35,6 @@ _CARRIERS = 4  # nodes that carry a vertex
 _NEIGHBOURS = 6  # to which a node is tied
 _MOST_TURN = 4.0  # rad, of any node by one mode alone: what hangs swings past half a turn
 _MOST_STRAIN = 0.5  # of any tie by one mode alone
-_ONE_SIDED = 0.1  # enough to keep thin parts from bending for nothing
 
 
 class Ties(NamedTuple):
@@ -108,41 +110,41 @@ class ModalBody:
         *,
         young: float,
         density: float,
+        poisson: float = 0.3,
         modes: int = 12,
-        nodes: int = 200,
+        cells: int = 160,
         handles: int = 64,
         held: Sequence[int] | np.ndarray = (),
         warp: bool = True,
         seed: int = 0,
     ) -> ModalBody:
-        """A solid of an elastic material without sideways contraction.
+        """A solid of an elastic material.
 
         Args:
             mesh: Its surface, at rest; one that is open counts as far as it encloses something.
             young: Pa.
             density: kg/m³.
+            poisson: Ratio of sideways contraction.
             modes: How many, the softest.
-            nodes: That fill it, at most; more see thinner parts.
+            cells: Cubes that fill it, about; more see thinner parts.
             handles: Nodes that stand for all once modes are known.
-            held: Vertices that are held fast, with the nodes near them.
+            held: Vertices that are held fast, each with as much around it as a cube is wide.
             warp: See the class.
-            seed: Of the nodes' places.
+            seed: Of the samples that tell inside from outside, and of the choice of handles.
         """
         _check(young=young, density=density)
-        cloud = ElasticCloud.of_nodes(fill(mesh, nodes, seed=seed), one_sided=_ONE_SIDED)
-        count, size = len(cloud.nodes), mesh.diameter
-        places = cloud.nodes * size + mesh.bounds.mean(0)
         volume = _volume(mesh)
-        # A node's ties point in all directions, so together they feel a third of any strain.
-        share = 3 * young * volume / len(cloud.pairs)
-        stiffness = csc_matrix(cloud.stiffness * (share / size**2))
-        masses = np.full(count, density * volume / count)
-        fast = np.zeros(count, bool)
+        lattice = Lattice.around(mesh, cells=cells, whole=True, seed=seed)
+        # Cubes that are hardly filled count a little too much.
+        part = abs(volume) / lattice.volumes.sum()
+        stiffness = csc_matrix(solid_stiffness(lattice, young=part * young, poisson=poisson))
+        masses = part * density * lattice.volumes
+        fast = np.zeros(len(masses), bool)
         if len(held):
-            gap, _ = KDTree(mesh.vertices[np.asarray(held)]).query(places)
-            spacing = np.median(KDTree(places).query(places, k=2)[0][:, 1])
-            fast = gap < max(0.6 * spacing, gap.min() + 1e-9)
-        fine = vibration_modes(places, masses, stiffness, cloud.turning, fast, modes)
+            points, normals = _patch(mesh, held, seed=seed)
+            fast = lattice.beyond(points, np.sign(volume) * normals)
+        turning = solid_turning(lattice)
+        fine = vibration_modes(lattice.nodes, masses, stiffness, turning, fast, modes)
         return cls(mesh, fine.thinned(handles, seed=seed), warp=warp)
 
     @classmethod
@@ -279,11 +281,25 @@ def _linear(spin: Tensor) -> Tensor:
     return torch.eye(3, dtype=spin.dtype, device=spin.device) + hat(spin)
 
 
+def _patch(mesh: Mesh, held: Sequence[int] | np.ndarray, *, seed: int) -> tuple[np.ndarray, ...]:
+    """Points [P, 3] and normals [P, 3] of held vertices and of the triangles between them."""
+    is_held = np.zeros(len(mesh.vertices), bool)
+    is_held[np.asarray(held, np.int64)] = True
+    between = mesh.faces[is_held[mesh.faces].all(1)]
+    is_held[between] = False
+    points = [mesh.vertices[is_held]]
+    normals = [vertex_normals(mesh.vertices, mesh.faces)[is_held]]
+    if len(between):
+        samples = sample_surface(Mesh(vertices=mesh.vertices, faces=between), 1000, seed=seed)
+        points.append(samples.points(mesh.vertices))
+        normals.append(samples.normals(mesh.vertices))
+    return np.concatenate(points), np.concatenate(normals)
+
+
 def _volume(mesh: Mesh) -> float:
-    """m³ enclosed by the surface; an open one is closed by a fan about its middle."""
-    a, b, c = (mesh.vertices - mesh.bounds.mean(0))[mesh.faces].transpose(1, 0, 2)
-    volume = abs(float(np.einsum("fi,fi->f", np.cross(a, b), c).sum() / 6))
-    if volume < 1e-9 * mesh.diameter**3:
+    """m³ that the surface encloses, less than nothing if it is inside out."""
+    volume = signed_volume(mesh)
+    if abs(volume) < 1e-9 * mesh.diameter**3:
         raise InputError(
             f"'{mesh.name}' encloses nothing", hint="a sheet has a thickness: ModalBody.sheet"
         )

@@ -15,13 +15,13 @@ import numpy as np
 
 from kin4d.data.soft.flex import FlexEngine
 from kin4d.data.soft.kinds import KINDS, soft_scene
-from kin4d.data.soft.lattice import Lattice
 from kin4d.data.soft.scene import DivergedError, SoftScene
 from kin4d.data.soft.shapes import blocks
 from kin4d.data.soft.simulate import STEPS, Engine, simulate
 from kin4d.data.soft.skin import embedded
 from kin4d.data.soft.xpbd import XpbdEngine
 from kin4d.evaluate.report import Check, Report
+from kin4d.geometry.lattice import Lattice
 
 _FRAMES = 48
 _BARE = ("cloth_corner", "cloth_edge", "solid_twist", "solid_shake")  # no contact, no pokes
@@ -117,7 +117,7 @@ def held_bar(young: float) -> SoftScene:
         nodes=lattice.nodes,
         elements=lattice.tetrahedra,
         masses=lattice.volumes * _DENSITY,
-        skin=embedded(lattice.carriers, lattice.shares, mesh.faces, len(lattice.nodes)),
+        skin=embedded(*lattice.carriers(mesh.vertices), mesh.faces, len(lattice.nodes)),
         material={"density": _DENSITY, "young": young, "poisson": 0.3, "damping": 0.02},
         pins=np.flatnonzero(lattice.nodes[:, 0] < -0.5 * _LENGTH + 1e-6),
     )

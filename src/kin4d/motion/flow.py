@@ -28,8 +28,9 @@ _MOST_STEPS = 40  # of Newton's method
 _YOSHIDA = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
 # Ratio of a chord's height to its length above which a step is too long to follow the motion.
 _CURVED = 0.15
-# Of steps of fourth order, see `chord_step`: soft limits set in too suddenly for that order.
-_UNEVEN = 3e-6
+# How carefully, see `chord_step`. The error of second order is far larger than what it leaves of a
+# solution; soft limits set in too suddenly for fourth order.
+SECOND, _FOURTH = (1e-18, np.inf), (1e-24, 3e-6)
 
 
 def embed_into(data, q, y, jacobian, with_jacobian):
@@ -254,7 +255,7 @@ def _broyden(steps, images, known, step):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def chord_step(data, start, h, weight, pull, stiffness, limits, uneven, q1, p1, y1, jacobian1):
+def chord_step(data, start, h, weight, pull, stiffness, limits, care, q1, p1, y1, jacobian1):
     """One chord step of length h from start = (q, p, y, J) into (q1, p1, y1, J1).
 
     Args:
@@ -265,7 +266,8 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, uneven, q1, p1, 
         pull: [k] and stiffness [k, k] of W = q.K q/2 - pull.q.
         stiffness: See pull.
         limits: [k, 4] lower, upper, stiffness and softness of soft limits.
-        uneven: Energy they may take or give, of the kinetic one, before the step is too long.
+        care: What may be left of the way to the solution, squared; and the energy that soft limits
+            may take or give, of the kinetic one, before the step is too long.
         q1: Results are written here and in the following.
         p1: [k].
         y1: [n].
@@ -275,6 +277,7 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, uneven, q1, p1, 
         OK, NO_SOLUTION or TOO_CURVED.
     """
     q0, p0, y0, jacobian0 = start
+    exact, uneven = care
     n, k = jacobian0.shape
     gram = metric(jacobian0)
     half = np.empty(k)
@@ -282,7 +285,11 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, uneven, q1, p1, 
     for i in range(k):
         half[i] = p0[i] + 0.5 * h * half[i]
     step, residual, slope = np.empty(k), np.empty(k), np.empty(k)
-    normal = np.empty((k, k))
+    stiff, factor = np.empty((k, k)), np.empty((k, k))
+    for i in range(k):
+        for j in range(k):
+            stiff[i, j] = gram[i, j] + 0.25 * h * h * stiffness[i, j]
+    normal, is_factored = stiff.copy(), False
     q1[:] = q0
     y1[:] = y0
     size = 0.0
@@ -294,10 +301,13 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, uneven, q1, p1, 
     for turn in range(_MOST_STEPS):
         if turn:  # it starts at q0, where y is known
             embed_into(data, q1, y1, jacobian1, False)
-        for i in range(k):
-            for j in range(k):
-                normal[i, j] = gram[i, j] + 0.25 * h * h * stiffness[i, j]
-        if _slope_at_middle(q0, q1, pull, stiffness, limits, h, slope, normal):
+        limited = _slope_at_middle(q0, q1, pull, stiffness, limits, h, slope, normal)
+        if limited or not is_factored:
+            if not _factor(normal, factor):
+                return NO_SOLUTION
+            is_factored = not limited
+        if limited:
+            normal[:] = stiff
             known = 0
         for i in range(k):
             residual[i] = h * half[i] - 0.5 * h * h * slope[i]
@@ -307,8 +317,7 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, uneven, q1, p1, 
             way += chord * chord
             for i in range(k):
                 residual[i] -= jacobian0[r, i] * chord
-        if not solve_spd(normal, residual, step):
-            return NO_SOLUTION
+        _solve_factored(factor, residual, step)
         known = _broyden(steps, images, known, step)
         moved = 0.0
         for i in range(k):
@@ -321,12 +330,12 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, uneven, q1, p1, 
         known += 1
         if not np.isfinite(moved):
             return NO_SOLUTION
-        # Lengths squared: 1e-12 of the way, or what rounding leaves of y; maps that are sums of
+        # Lengths squared: what is asked for, or what rounding leaves of y; maps that are sums of
         # many features round more, which shows in steps that are tiny and do not shrink. What is
         # left after this step is to it at most as it is to the one before.
         stalled = moved > 0.3 * previous and moved < 1e-20 * size
         left = moved * min(1.0, moved / previous) if previous < np.inf else moved
-        if stalled or left <= 1e-24 * way + 1e-31 * size:
+        if stalled or left <= exact * way + 1e-31 * size:
             converged = True
             break
         if moved > 4 * previous:
@@ -366,22 +375,22 @@ def flow(data, start, h, weight, pull, stiffness, limits, order):
     q1, p1, y1, jacobian1 = np.empty(k), np.empty(k), np.empty(n), np.empty((n, k))
     if order == 2:
         status = chord_step(
-            data, start, h, weight, pull, stiffness, limits, np.inf, q1, p1, y1, jacobian1
+            data, start, h, weight, pull, stiffness, limits, SECOND, q1, p1, y1, jacobian1
         )
         return status, q1, p1, y1, jacobian1
     q2, p2, y2, jacobian2 = np.empty(k), np.empty(k), np.empty(n), np.empty((n, k))
     outer, inner = _YOSHIDA * h, (1.0 - 2.0 * _YOSHIDA) * h
     status = chord_step(
-        data, start, outer, weight, pull, stiffness, limits, _UNEVEN, q1, p1, y1, jacobian1
+        data, start, outer, weight, pull, stiffness, limits, _FOURTH, q1, p1, y1, jacobian1
     )
     if status == OK:
         middle = (q1, p1, y1, jacobian1)
         status = chord_step(
-            data, middle, inner, weight, pull, stiffness, limits, _UNEVEN, q2, p2, y2, jacobian2
+            data, middle, inner, weight, pull, stiffness, limits, _FOURTH, q2, p2, y2, jacobian2
         )
     if status == OK:
         middle = (q2, p2, y2, jacobian2)
         status = chord_step(
-            data, middle, outer, weight, pull, stiffness, limits, _UNEVEN, q1, p1, y1, jacobian1
+            data, middle, outer, weight, pull, stiffness, limits, _FOURTH, q1, p1, y1, jacobian1
         )
     return status, q1, p1, y1, jacobian1

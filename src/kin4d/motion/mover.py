@@ -9,7 +9,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.motion.contact.points import contact_points, join, nearest_place, panels
-from kin4d.motion.flow import OK, chord_step, flow, metric, rates
+from kin4d.motion.flow import OK, SECOND, chord_step, flow, metric, rates
 from kin4d.motion.forces import Force, State
 from kin4d.motion.forces.force import Panels, Place
 from kin4d.motion.maps.point_map import compile_map
@@ -261,7 +261,7 @@ class Mover:
             self.map.note(phase.q, phase.y, phase.jacobian)
             return status, phase
         found = tuple(np.empty_like(array) for array in start)
-        status = chord_step.py_func(self.map.data, start, h, *rest, np.inf, *found)
+        status = chord_step.py_func(self.map.data, start, h, *rest, SECOND, *found)
         return status, Phase(*found)
 
     def rechart(self, phase: Phase) -> Phase:

@@ -17,7 +17,7 @@ from kin4d.motion.maps.modal_map import ModalMap
 def test_points_places_and_jacobians_agree(floating: bool) -> None:
     mesh = box((0.4, 0.1, 0.06))
     held = [] if floating else np.flatnonzero(mesh.vertices[:, 0] < -0.199)
-    soft = ModalBody.solid(mesh, young=1e5, density=500.0, modes=4, nodes=80, held=held)
+    soft = ModalBody.solid(mesh, young=1e5, density=500.0, modes=4, cells=60, held=held)
     body = Floating(soft) if floating else soft
     places = sample_surface(mesh, 20, seed=0)
     found = ModalMap(soft, places, floating=floating, mass_scale=2.0)
@@ -44,3 +44,7 @@ def test_points_places_and_jacobians_agree(floating: bool) -> None:
     np.testing.assert_allclose(
         noted.place_jacobians(q, some), found.place_jacobians(q, some), atol=1e-12
     )
+    noted.note(q, y, jacobian)
+    for both in (noted.places_and_jacobians(q, some), found.places_and_jacobians(q, some)):
+        np.testing.assert_allclose(both[0], found.places(q), atol=1e-12)
+        np.testing.assert_allclose(both[1], found.place_jacobians(q, some), atol=1e-12)

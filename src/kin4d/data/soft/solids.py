@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from kin4d.data.soft.lattice import Lattice
 from kin4d.data.soft.scene import Obstacle, Push, SoftScene
 from kin4d.data.soft.shapes import SHAPES
 from kin4d.data.soft.skin import embedded
+from kin4d.geometry.lattice import Lattice
 from kin4d.geometry.mesh import Mesh
 
 _LONG = ("bar", "capsule", "cylinder", "letter", "vase", "cone", "box")
@@ -139,7 +139,7 @@ def _scene(category: str, rng: np.random.Generator, mesh: Mesh, **changes) -> So
         nodes=lattice.nodes,
         elements=lattice.tetrahedra,
         masses=lattice.volumes * material["density"],
-        skin=embedded(lattice.carriers, lattice.shares, mesh.faces, len(lattice.nodes)),
+        skin=embedded(*lattice.carriers(mesh.vertices), mesh.faces, len(lattice.nodes)),
         material=material,
         notes={"shape": mesh.name},
         **changes,

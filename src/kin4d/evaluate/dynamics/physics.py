@@ -28,6 +28,7 @@ from kin4d.evaluate.dynamics.pushed import (
 )
 from kin4d.evaluate.dynamics.soft_forces import acting_on
 from kin4d.evaluate.report import Check, Report
+from kin4d.geometry.lattice import signed_volume
 from kin4d.geometry.mesh import Mesh
 from kin4d.motion.forces import Force
 from kin4d.motion.scene import Actor, Scene
@@ -137,8 +138,10 @@ def modal_body(scene: SoftScene, mesh: Mesh, pins: np.ndarray | None, **options:
     held = [] if pins is None else pins
     young, density = material["young"], material["density"]
     if scene.dimension == 3:
-        density = float(scene.masses.sum()) / abs(_volume(mesh))
-        return ModalBody.solid(mesh, young=young, density=density, held=held, **options)
+        density = float(scene.masses.sum()) / abs(signed_volume(mesh))
+        return ModalBody.solid(
+            mesh, young=young, poisson=material["poisson"], density=density, held=held, **options
+        )
     return ModalBody.sheet(
         mesh,
         young=young,
@@ -148,11 +151,6 @@ def modal_body(scene: SoftScene, mesh: Mesh, pins: np.ndarray | None, **options:
         held=held,
         **options,
     )
-
-
-def _volume(mesh: Mesh) -> float:
-    a, b, c = (mesh.vertices - mesh.bounds.mean(0))[mesh.faces].transpose(1, 0, 2)
-    return float(np.einsum("fi,fi->f", np.cross(a, b), c).sum() / 6)
 
 
 def _errors(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -104,17 +103,21 @@ class State:
         Only for actors with a force that has an attribute `panels = True`.
         """
         assert self._panels is not None, "no force of this actor asks for panels"
-        jacobians = self.panel_jacobians  # before places: maps find both at once
+        places, jacobians = self._panels_seen
         velocities = (jacobians.reshape(-1, len(self.qd)) @ self.qd).reshape(-1, 3)
-        places = self.map.places(self.q)
         normals = _normals(places, self._panels.corners)
         return places[self._panels.centers], velocities, normals, self._panels.areas
 
-    @cached_property
+    @property
     def panel_jacobians(self) -> np.ndarray:
         """[N, 3, k] of the panels' centres."""
+        return self._panels_seen[1]
+
+    @cached_property
+    def _panels_seen(self) -> tuple[np.ndarray, np.ndarray]:
+        """The map's places [S, 3], and Jacobians [N, 3, k] of the panels' centres."""
         assert self._panels is not None, "no force of this actor asks for panels"
-        return self.map.place_jacobians(self.q, self._panels.centers)
+        return self.map.places_and_jacobians(self.q, self._panels.centers)
 
     def share(self, start: float, end: float) -> float:
         """Which part (0 to 1) of `span` lies in the window from `start` to `end` seconds."""
@@ -122,9 +125,8 @@ class State:
         return max(0.0, min(high, end) - max(low, start)) / (high - low)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Load:
-    """What a force does to an actor at one instant; everything is optional.
+class Load(NamedTuple):
+    """What a force does to an actor at one instant; everything is optional, and given by name.
 
     Attributes:
         coordinates: [k] generalised force (N per m, N m per rad, ...).

@@ -236,3 +236,11 @@ def modal_place_jacobians(data, q, known, spots, index):
         else:
             out[i] = inner
     return out
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+def modal_seen(data, q, y, jacobian, spots, index):
+    """`modal_recalled`, `modal_places` and `modal_place_jacobians` in one call."""
+    known = modal_recalled(data, q, y, jacobian)
+    places = modal_places(data, q, known, spots)
+    return known, places, modal_place_jacobians(data, q, known, spots, index)

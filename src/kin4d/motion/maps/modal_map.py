@@ -14,6 +14,7 @@ from kin4d.motion.maps.modal_kernels import (
     modal_place_jacobians,
     modal_places,
     modal_recalled,
+    modal_seen,
 )
 from kin4d.motion.maps.point_map import MassPointMap
 
@@ -49,6 +50,17 @@ class ModalMap(MassPointMap):
         """d places / dq [N, 3, k]."""
         return modal_place_jacobians(self.data, q, self._nodes(q, moving=True), self._spots, index)
 
+    def places_and_jacobians(
+        self, q: np.ndarray, index: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Both at once where a step has just ended."""
+        if q is not self._noted[0]:
+            return super().places_and_jacobians(q, index)
+        _, y, jacobian = self._noted
+        known, places, moving = modal_seen(self.data, q, y, jacobian, self._spots, index)
+        self._remember(q.tobytes(), known)
+        return places, moving
+
     def note(self, q: np.ndarray, y: np.ndarray, jacobian: np.ndarray) -> None:
         """Keeps it: most of what is asked about places at q follows from it."""
         self._noted = (q, y, jacobian)
@@ -61,10 +73,13 @@ class ModalMap(MassPointMap):
             found = modal_recalled(self.data, *self._noted)
         elif found is None or (moving and not len(found[2])):
             found = modal_nodes(self.data, q, moving)
+        self._remember(key, found)
+        return found
+
+    def _remember(self, key: bytes, found: tuple[np.ndarray, ...]) -> None:
         self._known[key] = found
         if len(self._known) > _REMEMBERED:
             del self._known[next(iter(self._known))]
-        return found
 
 
 def _spots(body: ModalBody, places: SurfaceSamples) -> Spots:

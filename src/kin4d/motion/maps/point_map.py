@@ -64,6 +64,12 @@ class PointMap(ABC):
     def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
         """d places / dq [N, 3, k] of the places `index` [N]."""
 
+    def places_and_jacobians(
+        self, q: np.ndarray, index: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """`places` and `place_jacobians`, for maps that find them faster together."""
+        return self.places(q), self.place_jacobians(q, index)
+
 
 class MassPointMap(PointMap):
     """A map whose embedding is its mass points, each times the root of its mass."""
