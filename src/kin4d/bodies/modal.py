@@ -156,7 +156,7 @@ class ModalBody:
         thickness: float,
         density: float,
         poisson: float = 0.3,
-        modes: int = 12,
+        modes: int = 20,
         handles: int = 64,
         held: Sequence[int] | np.ndarray = (),
         warp: bool = True,
