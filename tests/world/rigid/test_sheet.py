@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from kin4d.geometry.transforms import rotvec_to_matrix
-from kin4d.world.rigid.hollow import hollow_behind
+from kin4d.world.rigid.hollow import hollow_behind, host_of
 from kin4d.world.rigid.light import Light, brightness
 from kin4d.world.rigid.sheet import Sheet
 from kin4d.world.rigid.squares import clean_colours, grown, squares_of, surface_normals
+from kin4d.world.rigid.tray import tray_behind
 
 pytest.importorskip("mujoco")
 LIGHT = Light(np.array([0.6, 0.0, 0.8]), 0.4)
@@ -82,7 +83,7 @@ def test_edges_lose_what_is_beyond_them(boxed):
 
 def test_where_nothing_moves_it_is_drawn_as_it_was(boxed):
     situation, cut, _ = boxed
-    sheet = Sheet.of([cut], situation, LIGHT)
+    sheet = Sheet.of([cut], [None], situation, LIGHT)
     drawn = sheet.draw(np.eye(4)[None], np.full(cut.shape, 9.0))
     assert (drawn.seen & cut).sum() / (drawn.seen | cut).sum() > 0.95
     both = drawn.seen & cut
@@ -94,7 +95,7 @@ def test_where_nothing_moves_it_is_drawn_as_it_was(boxed):
 def test_turned_around_it_shows_a_back_where_a_back_must_be(boxed):
     situation, cut, box = boxed
     pose = _turn(situation, box, np.pi)
-    whole = Sheet.of([cut], situation, LIGHT)
+    whole = Sheet.of([cut], [None], situation, LIGHT)
     drawn = whole.draw(pose[None], np.full(cut.shape, 9.0))
     # Half a turn brings a box onto itself.
     assert (drawn.seen & cut).sum() / (drawn.seen | cut).sum() > 0.85
@@ -105,14 +106,14 @@ def test_turned_around_it_shows_a_back_where_a_back_must_be(boxed):
 def test_nothing_is_added_where_the_first_frame_shows_that_nothing_is(boxed):
     situation, cut, _ = boxed
     half = cut & (np.arange(cut.shape[1]) < np.flatnonzero(cut.any(0)).mean())
-    sheet = Sheet.of([half], situation, LIGHT)
+    sheet = Sheet.of([half], [None], situation, LIGHT)
     drawn = sheet.draw(np.eye(4)[None], np.full(cut.shape, 9.0))
     assert not (drawn.seen & ~grown(grown(cut))).any()
 
 
 def test_a_side_that_turns_to_the_light_gets_brighter(boxed):
     situation, cut, box = boxed
-    sheet = Sheet.of([cut], situation, LIGHT)
+    sheet = Sheet.of([cut], [None], situation, LIGHT)
     dark = replace(sheet, light=Light(LIGHT.key, 0.0))
     pose, far = _turn(situation, box, 0.8), np.full(cut.shape, 9.0)
     lit, flat = (one.draw(pose[None], far) for one in (sheet, dark))
@@ -129,7 +130,9 @@ def test_behind_a_lid_is_the_inside_of_its_box(boxed):
     lid = cut & (placed[..., 2] > 0.13)
     walls = cut & ~lid
     linear = np.where(cut[..., None], [0.5, 0.1, 0.1], 0.8)
-    found = hollow_behind(lid, [walls], linear, situation, LIGHT)
+    host = host_of(lid, [np.zeros_like(cut), walls], situation.xyz)
+    assert host is walls
+    found = hollow_behind(lid, host, linear, situation, LIGHT)
     assert found is not None
     assert (found.where & lid).sum() > 0.6 * lid.sum()
     seen = situation.to_base(situation.camera.rays()[found.where] * found.depth[:, None])
@@ -139,10 +142,45 @@ def test_behind_a_lid_is_the_inside_of_its_box(boxed):
     assert (found.colour[:, 0] > 2 * found.colour[:, 1]).all()
 
 
-def test_what_stands_alone_hides_no_hollow(boxed):
+def test_what_stands_alone_belongs_to_nothing(boxed):
     situation, cut, _ = boxed
-    linear = np.ones((*cut.shape, 3))
-    assert hollow_behind(cut, [], linear, situation, LIGHT) is None
     corner = np.zeros_like(cut)
     corner[:4, :4] = True
-    assert hollow_behind(cut, [corner], linear, situation, LIGHT) is None
+    assert host_of(cut, [], situation.xyz) is None
+    assert host_of(cut, [corner], situation.xyz) is None
+
+
+def _front(situation, cut, box):
+    """The side of the box that faces the camera the most, what is left, and the way out of it."""
+    normals = surface_normals(situation.xyz, cut) @ situation.base[:3, :3]
+    sides = [np.array(side, float) for side in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0))]
+    seen = [cut & (normals @ side > 0.9) for side in sides]
+    best = int(np.argmax([one.sum() for one in seen]))
+    return seen[best], cut & ~grown(seen[best]), sides[best]
+
+
+def test_a_tray_lies_within_what_holds_it(boxed):
+    situation, cut, box = boxed
+    front, rest, _ = _front(situation, cut, box)
+    tray = tray_behind(front, rest, situation)
+    assert tray is not None
+    off = np.abs(situation.to_base(tray.vertices) - box.centroid) - [0.05, 0.06, 0.07]
+    assert off.max() < 0.012
+    assert np.ptp(situation.to_base(tray.vertices), axis=0).min() > 0.04
+    np.testing.assert_allclose(np.linalg.norm(tray.normals, axis=1), 1)
+
+
+def test_a_tray_comes_out_with_what_slides_and_not_with_what_turns(boxed):
+    situation, cut, box = boxed
+    front, rest, out = _front(situation, cut, box)
+    slid = np.eye(4)
+    slid[:3, 3] = situation.base[:3, :3] @ (0.08 * out)
+    far = np.full(cut.shape, 9.0)
+    alone, held = (Sheet.of([front], [host], situation, LIGHT) for host in (None, rest))
+    assert held.tray.any()
+    areas = {
+        name: [one.draw(pose[None], far).seen.sum() for one in (alone, held)]
+        for name, pose in (("slid", slid), ("turned", _turn(situation, box, 0.5)))
+    }
+    assert areas["slid"][1] > 1.2 * areas["slid"][0]
+    assert areas["turned"][1] == areas["turned"][0]

@@ -41,23 +41,20 @@ class Hollow:
 
 def hollow_behind(
     cut: np.ndarray,
-    others: list[np.ndarray],
+    host: np.ndarray,
     linear: np.ndarray,
     situation: Situation,
     light: Light,
 ) -> Hollow | None:
-    """What a part hides of the thing it belongs to; None if it stands alone.
+    """What a part hides of the thing it closes; None if it closes nothing.
 
     Args:
         cut: [H, W] bool: where the first frame shows the part.
-        others: The same of parts that stay.
+        host: The same of the thing; see `host_of`.
         linear: [H, W, 3] colours of the first frame, without shadows.
         situation: The first frame.
         light: Its light.
     """
-    host = _host(cut, others, situation.xyz)
-    if host is None:
-        return None
     where = grown(cut) & ~host & np.isfinite(situation.xyz).all(-1)
     points = situation.to_base(situation.xyz[where].astype(np.float64))
     outside = situation.to_base(situation.xyz[host].astype(np.float64))
@@ -87,8 +84,14 @@ def hollow_behind(
     )
 
 
-def _host(cut: np.ndarray, others: list[np.ndarray], xyz: np.ndarray) -> np.ndarray | None:
-    """Of other parts, the one that a part is beside the most; None if there is none."""
+def host_of(cut: np.ndarray, others: list[np.ndarray], xyz: np.ndarray) -> np.ndarray | None:
+    """The thing that a part belongs to: of those it is beside, the most; None if it stands alone.
+
+    Args:
+        cut: [H, W] bool: where the first frame shows the part.
+        others: The same of parts that stay.
+        xyz: [H, W, 3] m: the first frame.
+    """
     height, width = cut.shape
     best, found = _BESIDE, None
     for other in others:

@@ -4,11 +4,12 @@ What the first frame shows of a part is cut into squares. Things are alike all a
 than not, so the squares are laid out again half a turn about the part's middle and upside down, and
 of these all are kept that the first frame could not have shown: they were hidden. Squares are drawn
 finer than pixels, so that edges are smooth, and take the light that falls on them where they go.
+What slides out of something has a tray behind it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,12 +22,14 @@ from kin4d.render.surface import to_linear
 from kin4d.world.rigid.footprint import Footprint
 from kin4d.world.rigid.light import Light, brightness
 from kin4d.world.rigid.squares import FINER, clean_colours, squares_of, surface_normals
+from kin4d.world.rigid.tray import tray_behind
 from kin4d.world.situation import Situation
 
 LEVEL = 0.002
 """Metres by which a part may lie behind the backdrop and still be seen."""
 _WITHIN = 0.98  # what is added lies a little inside, so that it never shows through
 _HIDDEN = 0.002  # m by which it may stand out of what the first frame shows
+_SLIDES = 0.05  # rad that something may turn and still slide
 _LEVEL_AT = 0.6  # cosine between a surface and the vertical from which it counts as level
 
 
@@ -59,6 +62,7 @@ class Sheet:
         colour: [F, 3] linear, as lit in the first frame.
         normal: [F, 3] unit vectors, camera frame; those of visible squares point to the camera.
         lit: [F] how bright the light of the first frame makes each.
+        tray: [F] bool: whether it is of a tray, which only parts that slide have.
         situation: Where they are from.
         light: In the first frame.
     """
@@ -70,14 +74,28 @@ class Sheet:
     colour: np.ndarray
     normal: np.ndarray
     lit: np.ndarray
+    tray: np.ndarray
     situation: Situation
     light: Light
 
     @classmethod
-    def of(cls, cuts: list[np.ndarray], situation: Situation, light: Light) -> Sheet:
-        """Of parts that the first frame shows at `cuts`, [H, W] bool each, none empty."""
+    def of(
+        cls,
+        cuts: list[np.ndarray],
+        hosts: Sequence[np.ndarray | None],
+        situation: Situation,
+        light: Light,
+    ) -> Sheet:
+        """Of what the first frame shows.
+
+        Args:
+            cuts: [H, W] bool each, none empty: where it shows the parts.
+            hosts: Where it shows what each belongs to, None for what stands alone.
+            situation: The first frame.
+            light: Its light.
+        """
         linear, pieces, count = to_linear(situation.image), [], 0
-        for number, cut in enumerate(cuts):
+        for number, (cut, host) in enumerate(zip(cuts, hosts, strict=True)):
             normals = surface_normals(situation.xyz, cut)
             vertices, faces, source = squares_of(cut, normals, situation)
             colour = clean_colours(linear, cut).reshape(-1, 3)[source]
@@ -87,9 +105,23 @@ class Sheet:
                 turned = normals.reshape(-1, 3)[source[kept]] @ copy[:3, :3].T
                 moved = vertices @ copy[:3, :3].T + copy[:3, 3]
                 owner = np.full(kept.sum(), number)
-                pieces.append((moved, faces[kept] + count, owner, colour[kept], turned, lit[kept]))
+                none = np.zeros(kept.sum(), bool)
+                pieces.append(
+                    (moved, faces[kept] + count, owner, colour[kept], turned, lit[kept], none)
+                )
                 count += len(vertices)
-        vertices, faces, owner, colour, normal, lit = (
+            tray = None if host is None else tray_behind(cut, host, situation)
+            if tray is not None:
+                some = np.full(len(tray.faces), number)
+                # Of a colour between the front's own, handles aside, and grey: nobody knows.
+                paint = np.median(colour / lit[:, None], axis=0)
+                paint = np.broadcast_to((paint + paint.mean()) / 2, (len(some), 3))
+                ones = np.ones(len(some))
+                pieces.append(
+                    (tray.vertices, tray.faces + count, some, paint, tray.normals, ones, ones > 0)
+                )
+                count += len(tray.vertices)
+        vertices, faces, owner, colour, normal, lit, trays = (
             np.concatenate(some) for some in zip(*pieces, strict=True)
         )
         part = np.concatenate([np.full(len(one[0]), one[2][0]) for one in pieces])
@@ -101,6 +133,7 @@ class Sheet:
             colour,
             normal,
             lit,
+            trays,
             situation,
             light,
         )
@@ -113,8 +146,12 @@ class Sheet:
             depth: [H, W] m of the backdrop.
             shown: [P] bool: parts to draw; all if None.
         """
-        if shown is not None and not shown.all():
-            return self._only(shown[self.owner]).draw(poses, depth)
+        slides = np.trace(poses[:, :3, :3], axis1=1, axis2=2) > 1 + 2 * np.cos(_SLIDES)
+        used = slides[self.owner] | ~self.tray
+        if shown is not None:
+            used &= shown[self.owner]
+        if not used.all():
+            return self._only(used).draw(poses, depth)
         camera = replace(self.situation.camera, pose=np.eye(4))
         plain = self._fragments(poses, camera)
         finer = camera.resized(FINER * camera.width, FINER * camera.height)
@@ -129,7 +166,7 @@ class Sheet:
 
     def _only(self, some: np.ndarray) -> Sheet:
         """Those faces [F] alone."""
-        names = ("faces", "owner", "colour", "normal", "lit")
+        names = ("faces", "owner", "colour", "normal", "lit", "tray")
         return replace(self, **{name: getattr(self, name)[some] for name in names})
 
     def _fragments(self, poses: np.ndarray, camera: Camera) -> Fragments:

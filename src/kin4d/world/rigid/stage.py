@@ -13,7 +13,7 @@ import numpy as np
 
 from kin4d.render.shading import to_srgb
 from kin4d.render.surface import to_linear
-from kin4d.world.rigid.hollow import hollow_behind
+from kin4d.world.rigid.hollow import hollow_behind, host_of
 from kin4d.world.rigid.light import FLAT, Shadows, relit
 from kin4d.world.rigid.sheet import Sheet
 from kin4d.world.rigid.squares import grown
@@ -69,7 +69,10 @@ class Stage:
             situation.to_base(np.concatenate([situation.cover[0], standing]))
         )
         self._robot = relit(situation, self.light)
-        self._sheet = Sheet.of(cuts, situation, self.light) if cuts else None
+        staying = np.setdiff1d(part[part >= 0], moving)
+        still = [known & ~robot & (part == number) for number in staying]
+        hosts = [host_of(cut, still, situation.xyz) for cut in cuts]
+        self._sheet = Sheet.of(cuts, hosts, situation, self.light) if cuts else None
         self.first_shadow = self._cast(0, np.tile(np.eye(4), (len(cuts), 1, 1)))
         linear = to_linear(situation.image)
         lit = linear / (1 - self.light.power * self.first_shadow * self._shadows.table)[..., None]
@@ -79,11 +82,10 @@ class Stage:
         depth = np.where(self.hole, filled[..., 3], situation.xyz[..., 2])
         self._first, self._around = lit, [grown(cut) & ~robot & known for cut in cuts]
         self._lit = np.where(self.hole[..., None], filled[..., :3], lit)
-        still = [
-            known & ~robot & (part == k) for k in np.unique(part[part >= 0]) if k not in moving
-        ]
-        for cut in cuts:
-            hollow = hollow_behind(cut, still, lit, situation, self.light)
+        for cut, host in zip(cuts, hosts, strict=True):
+            hollow = None
+            if host is not None:
+                hollow = hollow_behind(cut, host, lit, situation, self.light)
             if hollow is not None:
                 depth[hollow.where], self._lit[hollow.where] = hollow.depth, hollow.colour
         self.xyz = (depth[..., None] * situation.camera.rays()).astype(np.float32)
