@@ -41,11 +41,9 @@ _FRAMES = 25
 _SOFT = ("solid_poke", "flag", "cloth_corner")
 _ARTICULATED_BAR, _SOFT_BAR = 0.05, 0.10
 _JUDGED = {"learned": "learned bodies", "warped modes": "soft bodies"}
-_COORDINATES = (
-    6  # of soft learned bodies: with more the distilled map is less exact and steps are slow
-)
-
-_LENT = 12  # modes whose stiffness they borrow: stiffer ones than six coordinates can follow
+# Of soft learned bodies: with more the distilled map is less exact and steps are slow.
+_COORDINATES = 6
+_LENT = 12  # modes whose stiffness they borrow: more are stiffer than six coordinates can follow
 
 
 def run(*, quick: bool, seed: int) -> Report:

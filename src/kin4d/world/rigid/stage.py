@@ -83,9 +83,9 @@ class Stage:
         self._first, self._around = lit, [grown(cut) & ~robot & known for cut in cuts]
         self._lit = np.where(self.hole[..., None], filled[..., :3], lit)
         for cut, host in zip(cuts, hosts, strict=True):
-            hollow = None
-            if host is not None:
-                hollow = hollow_behind(cut, host, lit, situation, self.light)
+            if host is None:
+                continue
+            hollow = hollow_behind(cut, host, lit, situation, self.light)
             if hollow is not None:
                 depth[hollow.where], self._lit[hollow.where] = hollow.depth, hollow.colour
         self.xyz = (depth[..., None] * situation.camera.rays()).astype(np.float32)
