@@ -18,6 +18,21 @@ def test_strays_are_let_go_and_pieces_are_kept():
     assert (tidy == 0).sum() == 35
 
 
+def test_what_is_far_apart_is_not_one_part():
+    xyz = np.zeros((8, 40, 3))
+    xyz[..., 0] = np.arange(40) * 0.006
+    xyz[..., 1] = np.arange(8)[:, None] * 0.006
+    part = np.full((8, 40), NOBODY)
+    part[:, 2:8] = part[:, 30:36] = 3  # 13 cm between them
+    part[:, 12:16] = part[:, 20:24] = 5  # something 3 cm wide in front
+    tidy = tidied(part, xyz)
+    labels = [set(tidy[:, some].ravel().tolist()) for some in (np.s_[2:8], np.s_[30:36])]
+    assert labels[0] != labels[1]
+    assert all(len(one) == 1 for one in labels)
+    assert len(set(tidy[part == 5].tolist())) == 1
+    assert sorted(set(tidy.ravel().tolist())) == [NOBODY, 0, 1, 2]
+
+
 def test_the_robot_is_no_part_and_crumbs_are_none():
     torch.manual_seed(0)
     seer = Seer(SeerConfig(parts=2, widths=(8, 16)))

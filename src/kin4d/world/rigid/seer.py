@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import KDTree
 from torch import Tensor, nn
 
 from kin4d.training.parting import parting_loss
@@ -14,6 +17,7 @@ from kin4d.world.rigid.unet import Unet
 NOBODY = -1
 _NEIGHBOURS = 0.03  # m between pixels side by side that may be of one piece
 _PIECE = 0.15  # of a part's largest piece: smaller ones are strays
+_GAP = 0.05  # m between pieces that are one part all the same
 _UNIT = 0.25  # m: lengths are told to networks in these
 
 
@@ -63,30 +67,40 @@ class Seer(nn.Module):
 
 
 def tidied(part: np.ndarray, xyz: np.ndarray) -> np.ndarray:
-    """[H, W] int: parts without stray pixels, which would fly about when the part turns.
+    """[H, W] int: parts numbered anew, each of one place, and without stray pixels.
+
+    Strays would fly about when the part turns. What is farther apart than any gap that something
+    in front could leave in a part is not one part, whatever the seer says: two things of a kind.
 
     Args:
         part: [H, W] int: the part of each pixel, or `NOBODY`.
         xyz: [H, W, 3] m.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     index = np.arange(part.size).reshape(part.shape)
     pairs = []
     for a, b in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
         near = np.linalg.norm(xyz[a] - xyz[b], axis=-1) < _NEIGHBOURS
         joined = near & (part[a] == part[b]) & (part[a] != NOBODY)
-        pairs.append(np.stack([index[a][joined], index[b][joined]]))
-    first, second = np.concatenate(pairs, axis=1)
-    graph = coo_array((np.ones(len(first)), (first, second)), shape=(part.size, part.size))
-    piece = connected_components(graph, directed=False)[1].reshape(part.shape)
+        pairs.append(np.stack([index[a][joined], index[b][joined]], 1))
+    piece = _components(np.concatenate(pairs), part.size).reshape(part.shape)
     size = np.bincount(piece.ravel())[piece]
-    kept = part.copy()
+    kept, count = np.full_like(part, NOBODY), 0
     for number in np.unique(part[part != NOBODY]):
         mine = part == number
-        kept[mine & (size < _PIECE * size[mine].max())] = NOBODY
+        mine &= (size >= _PIECE * size[mine].max()) & np.isfinite(xyz).all(-1)
+        points = xyz[mine]
+        if not len(points):
+            continue
+        place = _components(KDTree(points).query_pairs(_GAP, output_type="ndarray"), len(points))
+        kept[mine] = count + place
+        count += int(place.max()) + 1
     return kept
+
+
+def _components(pairs: np.ndarray, count: int) -> np.ndarray:
+    """[count] int: what of `count` things hangs together by pairs [N, 2]."""
+    graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(count, count))
+    return connected_components(graph, directed=False)[1]
 
 
 def first_view(image: np.ndarray, xyz: np.ndarray, robot: np.ndarray) -> Tensor:
