@@ -84,7 +84,9 @@ class World(EpisodeTraining):
         from kin4d.data.episodes.lessons import views
         from kin4d.world.rigid.train import train_seer
 
-        judged = views(store, dev, batch=self.batch, seed=self.seed) if dev else iter(())
+        judged = (
+            views(store, dev, batch=self.batch, seed=self.seed, varied=False) if dev else iter(())
+        )
         train_seer(
             lambda rank, step: views(
                 store, train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step

@@ -12,6 +12,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.procrustes import best_rotation
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -103,9 +104,8 @@ class VertexSequence:
         farthest = 0.0
         for frame in self.vertices.astype(np.float64):
             centred = frame - frame.mean(0)
-            u, _, vt = np.linalg.svd(centred.T @ first)
-            u[:, -1] *= np.sign(np.linalg.det(u @ vt))
-            gaps = np.linalg.norm(centred - first @ (u @ vt).T, axis=-1)
+            turn = best_rotation(centred.T @ first)
+            gaps = np.linalg.norm(centred - first @ turn.T, axis=-1)
             farthest = max(farthest, float(gaps.max()))
         return farthest / max(float(np.linalg.norm(np.ptp(first, axis=0))), 1e-30)
 

@@ -10,6 +10,7 @@ from kin4d.data.sequence import VertexSequence
 from kin4d.data.specimen import Identity, Motions, Samples, Specimen
 from kin4d.geometry.mesh import face_normals
 from kin4d.geometry.mesh_ops import connected_components
+from kin4d.geometry.procrustes import best_rotation
 
 NEIGHBOURS = 12
 """Places, itself included, that a place's rigid motion is fitted to."""
@@ -162,9 +163,7 @@ def _best_rotations(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     # Where the vectors leave a turn open (a straight rope), the least turn is taken.
     trace = np.einsum("nki,nki->n", before, before)
     covariance += (1e-6 * trace + 1e-30)[:, None, None] * np.eye(3)
-    u, _, vt = np.linalg.svd(covariance)
-    u[:, :, 2] *= np.sign(np.linalg.det(u @ vt))[:, None]
-    return u @ vt
+    return best_rotation(covariance)
 
 
 def _z_up(sequence: VertexSequence) -> VertexSequence:

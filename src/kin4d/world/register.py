@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from kin4d.geometry.procrustes import best_rotation
 from kin4d.world.situation import Situation, retold
 
 _AROUND = 7  # of eight neighbours that show the robot: what is between them does, too
@@ -72,10 +73,7 @@ def _rigid(points: np.ndarray) -> np.ndarray:
     arms = points - middle
     shape, turned = arms[0], arms
     for _ in range(_ROUNDS):
-        u, _, vt = np.linalg.svd(arms.mT @ shape)
-        flip = np.linalg.det(u @ vt)
-        u[..., -1] *= flip[:, None]
-        turns = u @ vt
+        turns = best_rotation(arms.mT @ shape)
         shape = (arms @ turns).mean(0)
         turned = shape @ turns.mT
     return turned + middle

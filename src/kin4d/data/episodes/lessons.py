@@ -137,17 +137,40 @@ def canvases_from(episode: Episode, frames: Sequence[int]) -> Canvases:
 
 
 def views(
-    store: Episodes, numbers: Sequence[int], *, batch: int, seed: int, step: int = 0
+    store: Episodes,
+    numbers: Sequence[int],
+    *,
+    batch: int,
+    seed: int,
+    step: int = 0,
+    varied: bool = True,
 ) -> Iterator[Views]:
-    """First views of episodes of a store, without end; a batch depends on seed and step alone."""
+    """First views of episodes of a store, without end; a batch depends on seed and step alone.
+
+    Args:
+        store: Of episodes.
+        numbers: Of those that are shown.
+        batch: Views at once.
+        seed: Of the choice.
+        step: To begin with.
+        varied: Whether some are mirrored and some in other colours. What is left and right of the
+            robot, or red, is no less a part.
+    """
     for dice, some in chosen(numbers, batch, seed, step):
-        found = [view_from(store.episode(n)) for n in some]
-        # A mirror changes what is left and right of the robot, not what is a part.
-        pairs = [
-            (view.flip(-1), part.flip(-1)) if dice.random() < 0.5 else (view, part)
-            for view, part in found
-        ]
+        pairs = [view_from(store.episode(n)) for n in some]
+        if varied:
+            pairs = [_varied(view, part, dice) for view, part in pairs]
         yield Views(*(torch.stack(column) for column in zip(*pairs, strict=True)))
+
+
+def _varied(view: Tensor, part: Tensor, dice: np.random.Generator) -> tuple[Tensor, Tensor]:
+    if dice.random() < 0.5:
+        view, part = view.flip(-1), part.flip(-1)
+    if dice.random() < 0.5:
+        order, light = dice.permutation(3), dice.uniform(0.6, 1.2)
+        rgb = (light * (view[:3][order] + 1) - 1).clamp(-1, 1)
+        view = torch.cat([rgb, view[3:]])
+    return view, part
 
 
 def depths(

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.procrustes import best_motion
 from kin4d.geometry.sampling import sample_surface
 
 _TURNS = 8  # starts: as it stands, and turned about the upright
@@ -53,18 +54,9 @@ class RigidAlignment:
             if left < best[2]:
                 best = (turn, shift, left)
             start = np.concatenate([self._points, self._points[own]])
-            after, offset = _best_motion(start, np.concatenate([target[near], some]))
+            after, offset = best_motion(start, np.concatenate([target[near], some]))
             change = np.abs(after - turn).max() + np.abs(offset - shift).max()
             turn, shift = after, offset
             if change < _ENOUGH:
                 break
         return best
-
-
-def _best_motion(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation and shift that bring points [N, 3] to others with least squares (Kabsch)."""
-    middle, goal = start.mean(0), end.mean(0)
-    u, _, vt = np.linalg.svd((end - goal).T @ (start - middle))
-    u[:, 2] *= np.sign(np.linalg.det(u @ vt))
-    turn = u @ vt
-    return turn, goal - turn @ middle
