@@ -18,6 +18,18 @@ def test_strays_are_let_go_and_pieces_are_kept():
     assert (tidy == 0).sum() == 35
 
 
+def test_a_mirror_image_changes_nothing_but_sides():
+    torch.manual_seed(0)
+    seer = Seer(SeerConfig(parts=3, widths=(8, 16)))
+    torch.nn.init.normal_(seer.network.leave.weight)
+    view = torch.randn(8, 16, 32)
+    view[7] = 0
+    told, mirrored = seer.parts(view), seer.parts(view.flip(-1))[:, ::-1]
+    # The names of parts may differ; what belongs together does not.
+    named = {(a, b) for a, b in zip(told.ravel().tolist(), mirrored.ravel().tolist(), strict=True)}
+    assert len(named) == len({a for a, _ in named}) == len({b for _, b in named}) > 1
+
+
 def test_what_is_far_apart_is_not_one_part():
     xyz = np.zeros((8, 40, 3))
     xyz[..., 0] = np.arange(40) * 0.006

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
@@ -57,13 +58,24 @@ class Seer(nn.Module):
 
     @torch.no_grad()
     def parts(self, view: Tensor, *, least: int = 4) -> np.ndarray:
-        """[H, W] int: the part of each pixel of one view [8, H, W], or `NOBODY`."""
-        label = self(view[None])[0].argmax(-1).numpy() - 1
+        """[H, W] int: the part of each pixel of one view [8, H, W], or `NOBODY`.
+
+        It is asked about the view and its mirror image, and what it says of both is put together.
+        """
+        shares, mirrored = self(torch.stack([view, view.flip(-1)]))
+        label = (shares + _renamed(mirrored.flip(1), shares)).argmax(-1).numpy() - 1
         label[view[7].numpy() > 0.5] = NOBODY
         for part in range(self.config.parts):
             if (label == part).sum() < least:
                 label[label == part] = NOBODY
         return label
+
+
+def _renamed(shares: Tensor, like: Tensor) -> Tensor:
+    """Shares [H, W, 1 + parts] whose parts are called as those of `like` that they meet most."""
+    met = like[..., 1:].flatten(0, 1).mT @ shares[..., 1:].flatten(0, 1)
+    order = linear_sum_assignment(met.numpy(), maximize=True)[1]
+    return torch.cat([shares[..., :1], shares[..., 1:][..., order]], -1)
 
 
 def tidied(part: np.ndarray, xyz: np.ndarray) -> np.ndarray:
