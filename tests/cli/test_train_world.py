@@ -72,6 +72,22 @@ def test_a_generator_is_trained_on_kept_latents(store, tmp_path, capsys):
     assert np.isfinite(video.xyz).mean() > 0.5
 
 
+def test_one_network_is_trained_on_and_the_others_stay_as_they_ship(store, tmp_path, capsys):
+    from kin4d.training import load_tensors
+    from kin4d.training.weights import weights_file
+
+    train = ["train", "world", "--out", str(tmp_path / "run"), "--episodes", str(store.path)]
+    some = ["--networks", "seer", "--start", "tiny", "--steps", "2", "--batch", "2", "--json"]
+    assert main([*train, *some]) == 0
+    made, about = load_tensors(json.loads(capsys.readouterr().out)["weights"])
+    ships, before = load_tensors(weights_file("tiny", "world"))
+    assert made.keys() == ships.keys()
+    changed = {name.split(".")[0] for name, one in made.items() if not one.equal(ships[name])}
+    assert changed == {"seer"}
+    assert about["about"]["mover"] == before["about"]["mover"]
+    assert about["about"]["seer"]["training"]["step"] == 2
+
+
 def test_a_codec_is_made_and_a_generator_works_in_its_latents(store, tmp_path, capsys):
     from kin4d.world.generator import load_generator
 

@@ -42,7 +42,8 @@ class World(EpisodeTraining):
     """Frames of a window of motion."""
     start: str | None = None
     """Weights that gauge, seer and mover begin from, with a new schedule: a run's folder, a file or
-    a name that ships, of one network or of a whole world. By default chance."""
+    a name that ships, of one network or of a whole world, whose other networks then stay as they
+    are. By default chance."""
 
     def run(self) -> None:
         import torch
@@ -156,11 +157,18 @@ class World(EpisodeTraining):
 
     def _join(self) -> None:
         from kin4d.training import load_tensors
+        from kin4d.training.weights import weights_file
         from kin4d.world.rigid.model import RigidWorld
+        from kin4d.world.rigid.train import WORLD
 
+        begun, facts = None, {}
+        if self.start is not None:
+            told = load_tensors(weights_file(self.start, "world"))[1]
+            if told.get("model") == WORLD:
+                begun, facts = RigidWorld.load(self.start), told["about"]
         folders = {name: self.out / name for name in get_args(Network)}
         there = {n: f for n, f in folders.items() if (f / "weights.safetensors").exists()}
-        missing = [name for name in ("seer", "mover") if name not in there]
+        missing = [name for name in ("seer", "mover") if begun is None and name not in there]
         file = self.out / "weights.safetensors"
         if missing:
             say(
@@ -170,6 +178,6 @@ class World(EpisodeTraining):
             )
             return
         told = {name: load_tensors(folder / file.name)[1] for name, folder in there.items()}
-        facts = {name: {k: one.get(k) for k in ("data", "training")} for name, one in told.items()}
-        RigidWorld.joined(**there).save(file, facts)
+        facts |= {name: {k: one.get(k) for k in ("data", "training")} for name, one in told.items()}
+        RigidWorld.joined(begun, **there).save(file, facts)
         say(f"weights in {file}", {"weights": str(file)}, as_json=self.json)

@@ -179,9 +179,12 @@ class RigidWorld:
         return cls(**{kind: _filled(kind, about["config"][kind], parts[kind]) for kind in parts})
 
     @classmethod
-    def joined(cls, **folders: Path) -> RigidWorld:
-        """Of networks that were trained apart: `seer`, `mover` and `painter`, by folder or file."""
-        found = {}
+    def joined(cls, begun: RigidWorld | None = None, /, **folders: Path) -> RigidWorld:
+        """Of networks that were trained apart: `seer`, `mover`, ..., by folder or file.
+
+        Those of them that were not are taken from the world they have `begun` from.
+        """
+        found: dict[str, Any] = {} if begun is None else dict(begun._networks())
         for kind, folder in folders.items():
             tensors, about = read_weights(
                 weights_file(folder, "world"),
