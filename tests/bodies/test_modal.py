@@ -54,6 +54,18 @@ def solid() -> ModalBody:
     return ModalBody.solid(bar(), young=YOUNG, density=DENSITY, modes=6)
 
 
+def test_a_sheet_that_wrinkles_gives_way_in_its_plane() -> None:
+    mesh, held = strip()
+    options = {"young": YOUNG, "thickness": 0.05, "density": DENSITY, "held": held, "modes": 6}
+    counts = []
+    for wrinkles in (False, True):
+        body = ModalBody.sheet(mesh, **options, wrinkles=wrinkles)
+        assert body.wrinkles == wrinkles
+        moved = np.square(body.jacobian(body.q0).numpy()).sum(0)
+        counts.append(int((moved[:2].sum(0) > moved[2]).sum()))
+    assert counts[0] < counts[1]
+
+
 def test_a_held_sheet_vibrates_like_a_beam(sheet: ModalBody) -> None:
     beam = 1.875**2 / (2 * np.pi) * np.sqrt(YOUNG * 1e-6 / (12 * DENSITY))
     assert frequencies(sheet)[0] == pytest.approx(beam, rel=0.1)

@@ -16,6 +16,8 @@ from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
 from kin4d.geometry.sampling import sample_surface
 from kin4d.motion.fit import fit
+from kin4d.motion.maps.point_map import compile_map
+from kin4d.motion.maps.skinned_map import SkinnedMap
 from kin4d.neurok import LearnedBody, from_pretrained, save_pretrained
 from kin4d.neurok.decoder import SkinnedDecoder, SortedRig
 from kin4d.neurok.familiarity import Familiarity
@@ -62,6 +64,38 @@ def test_probe_carries_places_with_the_vertices(body: LearnedBody) -> None:
     q = body.sample(1)[0]
     expected = samples.points(body.vertices(q))
     assert torch.allclose(body.probe(samples)(q), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("up", ["y", "z"])
+def test_it_is_compiled_by_its_frames(two_boxes: Mesh, weights: Path, up: str) -> None:
+    body = LearnedBody.from_mesh(two_boxes, weights, up=up, coordinates=3)
+    places = sample_surface(body.rest, 20, seed=0)
+    found = compile_map(body, places)
+    assert isinstance(found, SkinnedMap)
+    assert found.error < 1e-3 * body.rest.diameter
+    q = body.sample(1, seed=2)[0]
+    points = found.points(q.numpy(), found.embed(q.numpy())[0])
+    np.testing.assert_allclose(points, body.points(q).numpy(), atol=4e-3)
+    expected = places.points(body.vertices(q).numpy())
+    np.testing.assert_allclose(found.places(q.numpy()), expected, atol=4e-3)
+
+
+def test_points_that_move_by_themselves_have_no_frames(two_boxes: Mesh, tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    save_pretrained(path, shaken(replace(TINY, decoder="point")), None, {})
+    assert LearnedBody.from_mesh(two_boxes, path, coordinates=2).frames is None
+
+
+def test_held_vertices_stay_and_near_ones_move_less(two_boxes: Mesh, weights: Path) -> None:
+    free = LearnedBody.from_mesh(two_boxes, weights, coordinates=3)
+    moved = np.linalg.norm(free.vertices(free.sample(1)[0]).numpy() - two_boxes.vertices, axis=1)
+    held = np.flatnonzero(moved > 0.5 * moved.max())[:2]
+    body = LearnedBody.from_mesh(two_boxes, weights, coordinates=3, held=held)
+    now = body.vertices(body.sample(1)[0]).numpy()
+    np.testing.assert_allclose(now[held], two_boxes.vertices[held], atol=1e-9)
+    assert np.linalg.norm(now - two_boxes.vertices, axis=1).max() > 1e-3
+    with pytest.raises(InputError, match="held"):
+        LearnedBody.from_mesh(two_boxes, weights, held=[len(two_boxes.vertices)])
 
 
 def test_turning_the_mesh_turns_the_motion(two_boxes: Mesh, weights: Path) -> None:

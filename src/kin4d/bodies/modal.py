@@ -33,6 +33,7 @@ from kin4d.geometry.vibration import Modes, vibration_modes
 
 _CARRIERS = 4  # nodes that carry a vertex
 _NEIGHBOURS = 6  # to which a node is tied
+_WRINKLED = 3e-3  # part of its stiffness in the plane that a sheet of wrinkles keeps
 _MOST_TURN = 4.0  # rad, of any node by one mode alone: what hangs swings past half a turn
 _MOST_STRAIN = 0.5  # of any tie by one mode alone
 
@@ -73,14 +74,17 @@ class ModalBody:
         mesh: At rest.
         modes: Of nodes that fill or cover it.
         warp: Whether rotations are true ones; without it shapes are the modes' linear sum.
+        wrinkles: See `sheet`.
 
     Attributes:
         stiffness: [k, k] J: the elastic energy is 1/2 q' stiffness q.
         ties: The map in plain arrays.
     """
 
-    def __init__(self, mesh: Mesh, modes: Modes, *, warp: bool = True) -> None:
-        self.rest, self.name, self.warp = mesh, mesh.name, warp
+    def __init__(
+        self, mesh: Mesh, modes: Modes, *, warp: bool = True, wrinkles: bool = False
+    ) -> None:
+        self.rest, self.name, self.warp, self.wrinkles = mesh, mesh.name, warp, wrinkles
         self.coordinates = tuple(f"mode{i + 1}" for i in range(len(modes.stiffness)))
         self.q0 = torch.zeros(len(modes.stiffness), dtype=torch.float64)
         self.mass = torch.from_numpy(modes.masses)
@@ -159,6 +163,7 @@ class ModalBody:
         modes: int = 20,
         handles: int = 64,
         held: Sequence[int] | np.ndarray = (),
+        wrinkles: bool = False,
         warp: bool = True,
         seed: int = 0,
     ) -> ModalBody:
@@ -173,6 +178,8 @@ class ModalBody:
             modes: How many, the softest.
             handles: Vertices that stand for all once modes are known.
             held: Vertices that are held fast.
+            wrinkles: Whether it gives way in its plane, as cloth does by wrinkling more finely than
+                modes show: what stretches it is then left to a `kin4d.motion.forces.Membrane`.
             warp: See the class.
             seed: Of the choice of handles.
         """
@@ -186,11 +193,14 @@ class ModalBody:
             )
         fast = np.zeros(len(mesh.vertices), bool)
         fast[np.asarray(held, np.int64)] = True
-        stiffness = sheet_stiffness(mesh, young=young, poisson=poisson, thickness=thickness)
+        stretch = _WRINKLED if wrinkles else 1.0
+        stiffness = sheet_stiffness(
+            mesh, young=young, poisson=poisson, thickness=thickness, stretch=stretch
+        )
         masses = sheet_masses(mesh, density * thickness)
         turning = ElasticCloud.of_nodes(mesh.vertices).turning
         fine = vibration_modes(mesh.vertices, masses, csc_matrix(stiffness), turning, fast, modes)
-        return cls(mesh, fine.thinned(handles, seed=seed), warp=warp)
+        return cls(mesh, fine.thinned(handles, seed=seed), warp=warp, wrinkles=wrinkles)
 
     def points(self, q: Tensor) -> Tensor:
         """Mass points [..., N, 3] (m)."""

@@ -8,7 +8,9 @@ from scipy.sparse import csr_matrix
 from kin4d.geometry.mesh import Mesh
 
 
-def sheet_stiffness(mesh: Mesh, *, young: float, poisson: float, thickness: float) -> csr_matrix:
+def sheet_stiffness(
+    mesh: Mesh, *, young: float, poisson: float, thickness: float, stretch: float = 1.0
+) -> csr_matrix:
     """[3V, 3V] N/m: forces against small displacements (x, y, z of vertex 0, then of 1, ...).
 
     In its plane each triangle is strained evenly. Across the edge of two triangles the sheet is a
@@ -21,10 +23,11 @@ def sheet_stiffness(mesh: Mesh, *, young: float, poisson: float, thickness: floa
         young: Pa.
         poisson: Ratio, 0 to 0.5.
         thickness: m.
+        stretch: Part of the stiffness against stretching that counts.
     """
     plate = young * thickness**3 / (12 * (1 - poisson**2))
-    count = len(mesh.vertices)
-    return _stretching(mesh, young * thickness, poisson, count) + _bending(mesh, plate, count)
+    tension, count = stretch * young * thickness, len(mesh.vertices)
+    return _stretching(mesh, tension, poisson, count) + _bending(mesh, plate, count)
 
 
 def sheet_masses(mesh: Mesh, area_density: float) -> np.ndarray:

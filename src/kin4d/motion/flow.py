@@ -15,12 +15,8 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from numba.core import types
-from numba.extending import overload
 
-from kin4d.motion.maps.low_rank_kernels import LowRankData, low_rank_embed
-from kin4d.motion.maps.modal_kernels import ModalData, modal_embed
-from kin4d.motion.maps.tree_map import TreeData, tree_embed
+from kin4d.motion.maps.embed import embed_into
 
 OK, NO_SOLUTION, TOO_CURVED = 0, 1, 2
 _LARGE = 500  # Entries of a Jacobian above which a library multiplies it faster than loops.
@@ -31,28 +27,6 @@ _CURVED = 0.15
 # How carefully, see `chord_step`. The error of second order is far larger than what it leaves of a
 # solution; soft limits set in too suddenly for fourth order.
 SECOND, _FOURTH = (1e-18, np.inf), (1e-24, 3e-6)
-
-
-def embed_into(data, q, y, jacobian, with_jacobian):
-    """Write y [n] and, if wanted, J [n, k]; in compiled code by the kernel of `data`'s type."""
-    data.embed_into(q, y, jacobian, with_jacobian)
-
-
-@overload(embed_into)
-def _embed_into(data, q, y, jacobian, with_jacobian):
-    if isinstance(data, types.NamedTuple) and data.instance_class is TreeData:
-        return lambda data, q, y, jacobian, with_jacobian: tree_embed(
-            data, q, y, jacobian, with_jacobian
-        )
-    if isinstance(data, types.NamedTuple) and data.instance_class is LowRankData:
-        return lambda data, q, y, jacobian, with_jacobian: low_rank_embed(
-            data, q, y, jacobian, with_jacobian
-        )
-    if isinstance(data, types.NamedTuple) and data.instance_class is ModalData:
-        return lambda data, q, y, jacobian, with_jacobian: modal_embed(
-            data, q, y, jacobian, with_jacobian
-        )
-    return None
 
 
 @numba.njit(cache=True, error_model="numpy")

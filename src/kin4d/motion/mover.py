@@ -93,12 +93,13 @@ class Mover:
                 count += 1
         self._panels = None
         if any(getattr(force, "panels", False) for force in forces):
-            centers, corners, areas = panels(mesh)
+            centers, corners, areas, exposed = panels(mesh)
             places += [centers, corners]
             first = count + len(centers)
-            self._panels = Panels(
-                np.arange(count, first), first + np.arange(len(corners)).reshape(-1, 3), areas
-            )
+            around = first + np.arange(len(corners)).reshape(-1, 3)
+            stretch = any(getattr(force, "triangles", False) for force in forces)
+            followed = np.arange(count, first + len(corners) if stretch else first)
+            self._panels = Panels(np.arange(count, first), around, areas, exposed, followed)
         own = float(body.mass.sum())
         scale = 1.0 if actor.mass is None else actor.mass / own
         self.map = compile_map(body, join(places), mass_scale=scale)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from kin4d.bodies.body import expect_coordinates
+from kin4d.bodies.frames import Frames
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import SurfaceSamples, place_masses
@@ -105,6 +106,7 @@ class LearnedBody:
         coordinates: int | None = None,
         metric: Metric = "mass",
         points: int = 1024,
+        held: Sequence[int] | np.ndarray = (),
     ) -> LearnedBody:
         """Give a mesh coordinates.
 
@@ -117,10 +119,14 @@ class LearnedBody:
                 is not sure of. Mechanics rather wants joints: see `kin4d.neurok.articulate`.
             metric: What it is the spectrum of; see `kin4d.neurok.reduction`.
             points: Surface samples the networks look at.
+            held: Vertices that stay where they are, such as an edge of a flag; what is near them
+                moves less. What hangs by a point turns about it: give it a `Handle` there instead.
         """
         net, familiarity = cached_model(str(model))
         reading = read_mesh(mesh, up=up, points=points)
         settled = settle(net, mesh, reading)
+        if len(held):
+            settled = settled.holding(np.asarray(held, np.int64))
         body = cls(settled, mass=mass, count=coordinates, metric=metric)
         if familiarity is not None:
             body.confidence = float(familiarity.confidence(settled.shape.encoding)[0])
@@ -239,6 +245,31 @@ class LearnedBody:
         joint = weights.argmax(-1).numpy()
         return Skin.rigid(joint, tuple(f"token{i}" for i in range(weights.shape[-1])))
 
+    @property
+    def frames(self) -> Frames | None:
+        """What carries the surface, if it is rigid parts that points blend; else None."""
+        decoder, box = self._decoder, self._settled.reading.box
+        if not isinstance(decoder, SkinnedDecoder) or not decoder.rigid:
+            return None
+        points, claims = self._settled.shape.surface.points[0], self._settled.shape.claims
+        some = slice(len(self.mass))
+        weights = [claims.weights[0, some, 1:].double(), self._claims.weights[0, :, 1:].double()]
+        live = torch.nonzero((torch.cat(weights) > 0).any(0)).flatten()
+
+        def twists(q: Tensor) -> Tensor:
+            z = self._state(q)
+            shift, turn = decoder.screws(self._encoding, z.reshape(-1, *z.shape[-2:]))
+            moved = torch.cat([shift / box.scale @ self._turn, turn @ self._turn], -1)[:, live]
+            return moved.reshape(*q.shape[:-1], *moved.shape[1:])
+
+        return Frames(
+            twists=twists,
+            centres=self._leave(self._encoding.centres[0, live]).numpy(),
+            points=self._leave(points[some].double()).numpy(),
+            point_weights=weights[0][:, live].numpy(),
+            vertex_weights=weights[1][:, live].numpy(),
+        )
+
     def skin_transforms(self, q: Tensor) -> Tensor:
         """Motions of the skin's joints from the rest pose, [..., J, 4, 4]."""
         z, decoder = self._state(q), self._decoder
@@ -259,8 +290,12 @@ class LearnedBody:
     def _move(self, rig: Rig, q: Tensor) -> Tensor:
         z = self._state(q)
         inside = rig.move(z.reshape(-1, *z.shape[-2:]))
-        world = (inside / self._settled.reading.box.scale + self._centre) @ self._turn
+        world = self._leave(inside)
         return world.to(q.dtype).reshape(*q.shape[:-1], *world.shape[1:])
+
+    def _leave(self, inside: Tensor) -> Tensor:
+        """Points [..., 3] of the box in the world (m)."""
+        return (inside / self._settled.reading.box.scale + self._centre) @ self._turn
 
     def _rig(self, points: Tensor, claims: Claims) -> Rig:
         rig = self._decoder.rig(self._encoding, points.double(), claims.double())

@@ -23,7 +23,7 @@ from kin4d.geometry.transforms import quaternion_rotate, rotvec_to_quaternion
 from kin4d.neurok.config import NeurokConfig
 from kin4d.neurok.encoders import Claims, Encoding
 from kin4d.neurok.layers import Block, mlp
-from kin4d.neurok.twists import TWIST, twist_to_parts
+from kin4d.neurok.twists import TWIST, twist_to_parts, twist_to_screw
 
 
 class Rig(Protocol):
@@ -78,6 +78,11 @@ class SkinnedDecoder(nn.Module):
         if not self.rigid:
             return numbers
         return dq_from_parts(*twist_to_parts(numbers, encoding.centres, encoding.radii))
+
+    def screws(self, encoding: Encoding, z: Tensor) -> tuple[Tensor, Tensor]:
+        """Shifts [B, T, 3] and turns [B, T, 3] (rad) about their centres of tokens that move
+        rigidly, at z [B, T, 6]."""
+        return twist_to_screw(self.motion(encoding, z), encoding.radii)
 
     def matrices(self, motions: Tensor) -> Tensor:
         """[B, T, 4, 4] of what tokens do."""

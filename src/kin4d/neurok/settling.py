@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.patches import face_patches
 from kin4d.neurok.encoders import Claims, Surface
@@ -28,6 +29,7 @@ _PATCH = 0.6  # the same of a patch, which is smaller and flatter
 _MOST = 0.5  # the same, where nothing is to be shared
 _SEEN = 3  # samples from which on they speak for a patch; else its vertices do
 _CHUNK = 65_536  # points the networks look at together
+_HOLD = 0.6  # unit boxes from what is held at which points are nearly two thirds free
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +104,32 @@ class Settled:
         rig = self.net.decoder.rig(encoding, surface.points, claims)
         shape = replace(self.shape, encoding=encoding, claims=claims, rig=rig, mixture=mixture)
         return replace(self, shape=shape, vertices=Claims(settled[None], self.vertices.features))
+
+    def holding(self, held: np.ndarray) -> Settled:
+        """The same with vertices `held` [H] that stay, and others that follow their tokens the less
+        the nearer they are to these."""
+        from scipy.spatial import KDTree
+
+        count = len(self.mesh.vertices)
+        if held.ndim != 1 or held.min() < 0 or held.max() >= count:
+            raise InputError(
+                f"vertices of '{self.mesh.name}' that are held",
+                value=held.tolist(),
+                allowed=f"numbers from 0 to {count - 1}",
+            )
+        near = KDTree(self.reading.vertices.points[0, held].numpy())
+
+        def loosened(claims: Claims, points: Tensor) -> Claims:
+            free = torch.from_numpy(-np.expm1(-near.query(points.numpy())[0] / _HOLD))
+            moved = free.to(claims.weights)[:, None] * claims.weights[..., 1:]
+            still = 1 - moved.sum(-1, keepdim=True)
+            return Claims(torch.cat([still, moved], -1), claims.features)
+
+        claims = loosened(self.shape.claims, self.reading.surface.points[0])
+        shape = replace(self.shape, claims=claims)
+        return replace(
+            self, shape=shape, vertices=loosened(self.vertices, self.reading.vertices.points[0])
+        )
 
 
 @torch.no_grad()

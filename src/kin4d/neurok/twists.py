@@ -83,10 +83,15 @@ def fit_twists(
     return twist * scale / TWIST_UNIT, torch.cat(around, -1)
 
 
+def twist_to_screw(twists: Tensor, radii: Tensor) -> tuple[Tensor, Tensor]:
+    """Shifts [B, T, 3] in unit boxes and turns [B, T, 3] in radians of twists [B, T, 6]."""
+    shift, turn = (TWIST_UNIT * twists).split(3, -1)
+    return shift, turn / radii[..., None]
+
+
 def twist_to_parts(twists: Tensor, centres: Tensor, radii: Tensor) -> tuple[Tensor, Tensor]:
     """Unit quaternions [B, T, 4] and shifts [B, T, 3] of twists [B, T, 6]."""
-    shift, turn = (TWIST_UNIT * twists).split(3, -1)
-    turn = turn / radii[..., None]
+    shift, turn = twist_to_screw(twists, radii)
     quaternion = rotvec_to_quaternion(turn)
     carried = (rotvec_jacobian(turn) @ shift[..., None]).squeeze(-1)
     return quaternion, centres - quaternion_rotate(quaternion, centres) + carried

@@ -60,10 +60,10 @@ def test_a_body_that_is_asked_directly_moves_as_its_fit() -> None:
     force = Stiffness([20, 20, 5, 400], rest=np.zeros(4))
     actor = Actor(body, q=[0.4, 0.1, 0, 0], forces=[force, Limits(rate=20)], contacts=0)
     fitted = simulate(actor, seconds=0.1)
-    from kin4d.motion.maps import low_rank
+    from kin4d.motion.maps import point_map
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(low_rank, "ACCEPTED", 0.0)
+        patch.setattr(point_map, "ACCEPTED", 0.0)
         direct = simulate(actor, seconds=0.1)
     assert direct.map_errors == (0.0,)
     np.testing.assert_allclose(fitted.clips[0].q, direct.clips[0].q, atol=5e-3)

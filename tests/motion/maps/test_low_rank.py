@@ -8,7 +8,8 @@ from bending_bar import BendingBar
 
 from kin4d.geometry.sampling import sample_surface
 from kin4d.motion.maps.direct import DirectMap
-from kin4d.motion.maps.low_rank import LowRankMap, fit_map
+from kin4d.motion.maps.low_rank import LowRankMap
+from kin4d.motion.maps.point_map import compile_map
 
 
 @pytest.fixture(scope="module")
@@ -51,5 +52,5 @@ def test_a_body_that_no_fit_follows_is_asked_directly(bar) -> None:
             return super().points(q) + 0.2 * (40 * q[..., None, :1]).sin()
 
     jagged = Jagged(subdivisions=2)
-    found = fit_map(jagged, sample_surface(bar.rest, 5, seed=0), floating=False, mass_scale=1.0)
+    found = compile_map(jagged, sample_surface(bar.rest, 5, seed=0))
     assert not found.compiled

@@ -26,7 +26,7 @@ from kin4d.evaluate.dynamics.pushed import (
     quantiles,
     vertex_error,
 )
-from kin4d.evaluate.dynamics.soft_forces import acting_on
+from kin4d.evaluate.dynamics.soft_forces import acting_on, held_edge
 from kin4d.evaluate.report import Check, Report
 from kin4d.geometry.lattice import signed_volume
 from kin4d.geometry.mesh import Mesh
@@ -41,9 +41,8 @@ _FRAMES = 25
 _SOFT = ("solid_poke", "flag", "cloth_corner")
 _ARTICULATED_BAR, _SOFT_BAR = 0.05, 0.10
 _JUDGED = {"learned": "learned bodies", "warped modes": "soft bodies"}
-# Of soft learned bodies: with more the distilled map is less exact and steps are slow.
-_COORDINATES = 6
-_LENT = 12  # modes whose stiffness they borrow: more are stiffer than six coordinates can follow
+_COORDINATES = 6  # of learned solids; the spectrum of a sheet says how many it has
+_LENT = 12  # modes whose stiffness solids borrow: more are stiffer than six coordinates can follow
 
 
 def run(*, quick: bool, seed: int) -> Report:
@@ -82,8 +81,9 @@ def run(*, quick: bool, seed: int) -> Report:
         "flatters the first, also of 'no motion'. 'Constant velocity' knows "
         "the true state after the push; 'PCA modes' know 64 true states of the same object. What "
         "parts weigh is told to all methods: it is no matter of shape. "
-        "In soft scenes the material is told as well: learned bodies borrow the stiffness of its "
-        "modes; soft bodies are these modes themselves, warped.",
+        "In soft scenes the material is told as well: learned solids borrow the stiffness of its "
+        "modes; soft bodies are these modes themselves, warped. Stretch of sheets, learned or "
+        "warped, is held by a membrane of the material.",
     ]
     if learned_maker() is None:
         report.notes.append("No weights ship with this version: rows of learned bodies are absent.")
@@ -118,23 +118,36 @@ def _soft(kind: str, seed: int) -> dict[str, VertexError]:
     scene = soft_scene(kind, seed)
     truth = simulate_scene(scene, name=kind, frames=_FRAMES, fps=_FPS)
     mesh = Mesh(vertices=truth.vertices[0], faces=truth.faces, name=kind)
-    modal = modal_body(scene, mesh, truth.pins)
+    is_sheet = scene.dimension == 2
+    modal = modal_body(scene, mesh, truth.pins, wrinkles=True)
     methods: dict[str, Callable[[], Body]] = {
         "warped modes": lambda: modal,
         "linear modes": lambda: modal_body(scene, mesh, truth.pins, warp=False),
     }
     maker, lent = learned_maker(), modal
     if maker is not None:
-        lent = modal_body(scene, mesh, truth.pins, modes=_LENT)
         mass = float(scene.masses.sum())
-        methods["learned"] = lambda: maker.from_mesh(mesh, mass=mass, coordinates=_COORDINATES)
+        held, count = (held_edge(mesh, truth.pins), None) if is_sheet else ((), _COORDINATES)
+        if not is_sheet:
+            lent = modal_body(scene, mesh, truth.pins, modes=_LENT)
+        methods["learned"] = lambda: maker.from_mesh(mesh, mass=mass, coordinates=count, held=held)
     return _errors(
         truth.vertices, methods, lambda body: acting_on(scene, mesh, truth.pins, body, lent)
     )
 
 
-def modal_body(scene: SoftScene, mesh: Mesh, pins: np.ndarray | None, **options: Any) -> ModalBody:
-    """The modal body of a soft scene: the same surface, material and pins."""
+def modal_body(
+    scene: SoftScene,
+    mesh: Mesh,
+    pins: np.ndarray | None,
+    *,
+    wrinkles: bool = False,
+    **options: Any,
+) -> ModalBody:
+    """The modal body of a soft scene: the same surface, material and pins.
+
+    If it is a sheet that `wrinkles`, its stretch is left to the membrane of `acting_on`.
+    """
     material = scene.material
     held = [] if pins is None else pins
     young, density = material["young"], material["density"]
@@ -150,6 +163,7 @@ def modal_body(scene: SoftScene, mesh: Mesh, pins: np.ndarray | None, **options:
         thickness=material["thickness"],
         poisson=material["poisson"],
         held=held,
+        wrinkles=wrinkles,
         **options,
     )
 

@@ -1,4 +1,4 @@
-"""What acts in a soft scene, as forces on any body: springs, pokes, wind and pins."""
+"""What acts in a soft scene, as forces on any body: elasticity, pokes, wind and pins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from kin4d.bodies.modal import ModalBody
 from kin4d.data.soft.scene import AIR_DENSITY, SoftScene
 from kin4d.data.soft.scene import Push as Poke
 from kin4d.geometry.mesh import Mesh
-from kin4d.motion.forces import Damping, Force, Handle, Load, State, Stiffness, Wind
+from kin4d.motion.forces import (
+    Damping,
+    Force,
+    Handle,
+    Limits,
+    Load,
+    Membrane,
+    State,
+    Stiffness,
+    Wind,
+)
 from kin4d.motion.forces.force import place
 
 
@@ -49,14 +59,43 @@ def acting_on(
         # Twice a plate's usual drag: the scene stops the air that meets it.
         forces.append(Wind(scene.wind, density=AIR_DENSITY, drag=2.0))
     held = np.zeros(0, int) if pins is None else pins
-    own = isinstance(body, ModalBody)
-    if own:
+    forces += _elasticity(scene, body, modal, held=len(held) > 0)
+    if isinstance(body, ModalBody):
+        return forces
+    if scene.dimension == 2:
+        # A material holds it together: it may go farther than its shape alone makes likely.
+        forces.append(Limits(bounds=np.tile([-np.inf, np.inf], (len(body.q0), 1))))
+        held = np.setdiff1d(held, held_edge(mesh, held))
+    some = held[np.unique(np.linspace(0, len(held) - 1, 4).astype(int))] if len(held) else held
+    return forces + [Handle(mesh.vertices[pin], mesh.vertices[pin], stiffness=1e3) for pin in some]
+
+
+def _elasticity(scene: SoftScene, body: Body, modal: ModalBody, *, held: bool) -> list[Force]:
+    material, forces = scene.material, list[Force]()
+    rubbing = material.get("damping", 0.0)
+    wrinkles = body.wrinkles if isinstance(body, ModalBody) else scene.dimension == 2
+    stiffness = None
+    if isinstance(body, ModalBody):
         stiffness = body.stiffness.numpy()
-    else:
-        stiffness = elastic_stiffness(body, modal, held=len(held) > 0)
-    rubbing = scene.material.get("damping", 0.0) * stiffness
-    forces += [Stiffness(stiffness), Damping(0.0, viscosity=rubbing)]
-    if len(held) and not own:
-        some = held[np.unique(np.linspace(0, len(held) - 1, 4).astype(int))]
-        forces += [Handle(mesh.vertices[pin], mesh.vertices[pin], stiffness=1e3) for pin in some]
+    elif not wrinkles:
+        stiffness = elastic_stiffness(body, modal, held=held)
+    if stiffness is not None:
+        forces += [Stiffness(stiffness), Damping(0.0, viscosity=rubbing * stiffness)]
+    if wrinkles:
+        forces.append(
+            Membrane(
+                young=material["young"],
+                thickness=material["thickness"],
+                poisson=material["poisson"],
+                damping=rubbing,
+            )
+        )
     return forces
+
+
+def held_edge(mesh: Mesh, pins: np.ndarray | None) -> np.ndarray:
+    """Those vertices of `pins` that are held along an edge of the mesh, not as single points."""
+    held = np.zeros(len(mesh.vertices), bool)
+    held[[] if pins is None else pins] = True
+    sides = mesh.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    return np.unique(sides[held[sides].all(1)])

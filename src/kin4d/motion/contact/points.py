@@ -60,15 +60,16 @@ def nearest_place(mesh: Mesh, at: Place, *, what: str) -> SurfaceSamples:
     )
 
 
-def panels(mesh: Mesh, count: int = 64) -> tuple[SurfaceSamples, SurfaceSamples, np.ndarray]:
-    """Centres [N], corners [3N] and areas [N] (m^2) of pieces that stand for the surface."""
+def panels(mesh: Mesh, count: int = 64) -> tuple[SurfaceSamples, SurfaceSamples, np.ndarray, float]:
+    """Centres [N], corners [3N] and areas [N] (m^2) of pieces that stand for the surface, and which
+    part of these the air sees."""
     centers = sample_surface(mesh, count, seed=1)
     corners = _vertices(mesh, centers.corners.ravel(), faces=np.repeat(centers.face, 3))
     import trimesh
 
     closed = trimesh.Trimesh(mesh.vertices, mesh.faces, process=True).is_watertight
-    area = float(mesh.face_areas.sum()) / count
-    return centers, corners, np.full(count, 0.5 * area if closed else area)
+    areas = np.full(count, float(mesh.face_areas.sum()) / count)
+    return centers, corners, areas, 0.5 if closed else 1.0
 
 
 def join(parts: list[SurfaceSamples]) -> SurfaceSamples:

@@ -8,6 +8,7 @@ from kin4d.motion.forces.force import State as State
 from kin4d.motion.forces.gravity import Gravity as Gravity
 from kin4d.motion.forces.handle import Handle as Handle
 from kin4d.motion.forces.limits import Limits as Limits
+from kin4d.motion.forces.membrane import Membrane as Membrane
 from kin4d.motion.forces.push import Push as Push
 from kin4d.motion.forces.stiffness import Stiffness as Stiffness
 from kin4d.motion.forces.torque import Torque as Torque

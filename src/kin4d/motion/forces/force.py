@@ -22,12 +22,17 @@ class Panels(NamedTuple):
     Attributes:
         centers: [N] places.
         corners: [N, 3] places around each, which give the normal.
-        areas: [N] m^2, at rest; half where a closed surface shows only one side to the air.
+        areas: [N] m^2, at rest.
+        exposed: Part of it that the air sees: half where a closed surface shows only one side.
+        followed: [M] places whose Jacobians are asked for: the centers and, if a force needs them,
+            the corners.
     """
 
     centers: np.ndarray
     corners: np.ndarray
     areas: np.ndarray
+    exposed: float
+    followed: np.ndarray
 
 
 class State:
@@ -98,26 +103,47 @@ class State:
 
     @cached_property
     def panels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Small pieces of surface: centres [N, 3], velocities [N, 3], normals [N, 3], areas [N].
+        """Small pieces of surface: centres [N, 3], velocities [N, 3], normals [N, 3], and the areas
+        [N] that wind acts on.
 
         Only for actors with a force that has an attribute `panels = True`.
         """
         assert self._panels is not None, "no force of this actor asks for panels"
-        places, jacobians = self._panels_seen
-        velocities = (jacobians.reshape(-1, len(self.qd)) @ self.qd).reshape(-1, 3)
+        places = self._panels_seen[0]
+        moving = self.panel_jacobians.reshape(-1, len(self.qd))
+        velocities = (moving @ self.qd).reshape(-1, 3)
         normals = _normals(places, self._panels.corners)
-        return places[self._panels.centers], velocities, normals, self._panels.areas
+        areas = self._panels.exposed * self._panels.areas
+        return places[self._panels.centers], velocities, normals, areas
 
     @property
     def panel_jacobians(self) -> np.ndarray:
         """[N, 3, k] of the panels' centres."""
-        return self._panels_seen[1]
+        assert self._panels is not None, "no force of this actor asks for panels"
+        return self._panels_seen[1][: len(self._panels.centers)]
+
+    @property
+    def triangles(self) -> tuple[np.ndarray, np.ndarray]:
+        """The triangles that the panels are in: corners [N, 3, 3] (m), Jacobians [N, 3, 3, k].
+
+        Only for actors with a force that has an attribute `triangles = True` too.
+        """
+        assert self._panels is not None, "no force of this actor asks for panels"
+        places, jacobians = self._panels_seen
+        around = jacobians[len(self._panels.centers) :].reshape(-1, 3, 3, len(self.q))
+        return places[self._panels.corners], around
+
+    @property
+    def resting_triangles(self) -> tuple[np.ndarray, np.ndarray]:
+        """Their corners [N, 3, 3] (m) at rest, and the areas [N] (m^2) that each stands for."""
+        assert self._panels is not None, "no force of this actor asks for panels"
+        return self.map.places(self.rest)[self._panels.corners], self._panels.areas
 
     @cached_property
     def _panels_seen(self) -> tuple[np.ndarray, np.ndarray]:
-        """The map's places [S, 3], and Jacobians [N, 3, k] of the panels' centres."""
+        """The map's places [S, 3], and Jacobians [M, 3, k] of those that are followed."""
         assert self._panels is not None, "no force of this actor asks for panels"
-        return self.map.places_and_jacobians(self.q, self._panels.centers)
+        return self.map.places_and_jacobians(self.q, self._panels.followed)
 
     def share(self, start: float, end: float) -> float:
         """Which part (0 to 1) of `span` lies in the window from `start` to `end` seconds."""

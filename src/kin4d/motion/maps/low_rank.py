@@ -3,8 +3,7 @@
 The points of a body with k coordinates move in a linear space of few dimensions, to any accuracy
 one asks for: x(q) = mean + B c(q), with B orthonormal in the mass metric. So c itself is the
 embedding of `PointMap`, and stepping costs the same for a hundred points and a million. c(q) is
-fitted by least squares: all products of two coordinates, and for what they leave tanh features of
-random directions, in all coordinates at once or in one to three of them.
+fitted, see `features`.
 """
 
 from __future__ import annotations
@@ -14,22 +13,13 @@ import torch
 
 from kin4d.bodies.body import Body
 from kin4d.geometry.sampling import SurfaceSamples
-from kin4d.motion.maps.direct import DirectMap, probe_of
-from kin4d.motion.maps.low_rank_kernels import LowRankData, carry, coefficients
+from kin4d.motion.maps.direct import probe_of
+from kin4d.motion.maps.features import box_of, coefficients, ends, fit_features, spread
+from kin4d.motion.maps.low_rank_kernels import LowRankData, carry
 from kin4d.motion.maps.point_map import PointMap
 from kin4d.motion.maps.rotation import root_pose
 
-ACCEPTED = 0.04  # Of the diameter, over the whole box: a fit worse than that is not used.
-_MOST_MODES, _MOST_FEATURES = 40, 320
-_SCALES = (0.2, 0.5, 1.0)
-
-
-def fit_map(body: Body, places: SurfaceSamples, *, floating: bool, mass_scale: float) -> PointMap:
-    """The distilled map of a body without a floating root, or a `DirectMap` if it fits ill."""
-    found = LowRankMap(body, places, floating=floating, mass_scale=mass_scale)
-    if found.error <= ACCEPTED * body.rest.diameter:
-        return found
-    return DirectMap(body, places, floating=floating, mass_scale=mass_scale)
+_MOST_MODES = 40
 
 
 class LowRankMap(PointMap):
@@ -54,9 +44,9 @@ class LowRankMap(PointMap):
     ) -> None:
         k, rng = len(body.coordinates), np.random.default_rng(seed)
         self.mass, self.floating = body.mass.numpy() * mass_scale, floating
-        middle, half = _box(body)
-        train = np.concatenate([_spread(60 + 120 * k, k, rng), _ends(k)])
-        test = _spread(64, k, rng)
+        middle, half = box_of(body)
+        train = np.concatenate([spread(60 + 120 * k, k, rng), ends(k)])
+        test = spread(64, k, rng)
         moved = [_evaluate(body, places, middle + half * s) for s in (train, test)]
         (points, spots), (test_points, test_spots) = moved
         root = np.sqrt(self.mass)[:, None]
@@ -64,7 +54,7 @@ class LowRankMap(PointMap):
         basis, modes = _modes((points - mean) * root)
         tracks = np.einsum("npi,pir->nr", (points - mean) * root, basis)
         self._mean, self._basis = mean, basis / root[:, :, None]
-        linear, square, out, slopes, offsets = _fit_best(train, tracks, rng)
+        features = fit_features(train, tracks, (middle, half), rng)
         first = 6 if floating else 0
         spot_mean, spot_basis = _follow(tracks, spots)
         self._spots = (np.ones(len(spot_mean)), spot_mean, spot_basis)
@@ -72,10 +62,7 @@ class LowRankMap(PointMap):
         self._to_lumps = np.zeros((0, 0))
         if floating:
             lumps, self._to_lumps = self._lumps()
-        self.data = LowRankData(
-            first, middle, half, slopes, offsets, linear, square, out,
-            *map(np.ascontiguousarray, lumps),
-        )  # fmt: skip
+        self.data = LowRankData(first, features, *map(np.ascontiguousarray, lumps))
         self.width, self.size = first + k, 3 * len(lumps[0]) if floating else modes
         self.error = self._measure(middle + half * test, test_points, test_spots)
 
@@ -118,7 +105,7 @@ class LowRankMap(PointMap):
     def points(self, q: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Mass points [P, 3] (m)."""
         if not self.floating:
-            c = y if len(y) else coefficients(self.data, q, False)[0]
+            c = y if len(y) else coefficients(self.data.features, q, False)[0]
             return self._mean + self._basis @ c
         return self._carried((np.ones(len(self._mean)), self._mean, self._basis), q, False)[0]
 
@@ -146,34 +133,12 @@ class LowRankMap(PointMap):
     def _carried(self, points, q: np.ndarray, with_jacobian: bool):
         """Places [N, 3] and Jacobians [N, 3, k] of (shift, mean, basis)."""
         shift, mean, basis = points
-        c, slope = coefficients(self.data, q, with_jacobian)
+        c, slope = coefficients(self.data.features, q[self.data.first :], with_jacobian)
         if not self.floating:
             return mean + basis @ c, basis @ slope
         rotation, turning = np.empty((3, 3)), np.empty((3, 3))
         root_pose(q, rotation, turning)
         return carry(shift, mean, basis, c, slope, rotation, turning, q, with_jacobian)
-
-
-def _box(body: Body) -> tuple[np.ndarray, np.ndarray]:
-    """Centre and half size [k] of the coordinates' box; one unit either way where unlimited."""
-    limits, rest = body.limits.numpy(), body.q0.numpy()
-    lower = np.where(np.isfinite(limits[:, 0]), limits[:, 0], rest - 1)
-    upper = np.where(np.isfinite(limits[:, 1]), limits[:, 1], rest + 1)
-    return (lower + upper) / 2, np.maximum((upper - lower) / 2, 1e-9)
-
-
-def _spread(count: int, k: int, rng: np.random.Generator) -> np.ndarray:
-    """[count, k] in the unit box, in all directions and evenly from its middle to its sides.
-
-    Evenly in the box itself, nearly all points of many dimensions would be near corners, where
-    all coordinates are extreme at once and bodies never go.
-    """
-    return rng.uniform(-1.05, 1.05, (count, k)) * rng.uniform(0, 1, (count, 1))
-
-
-def _ends(k: int) -> np.ndarray:
-    """The middle of the unit box and the ends of its axes."""
-    return np.concatenate([np.eye(k), -np.eye(k), np.zeros((1, k))])
 
 
 def _evaluate(body: Body, places: SurfaceSamples, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -195,45 +160,6 @@ def _modes(moves: np.ndarray) -> tuple[np.ndarray, int]:
     count = int(np.clip((left > 1e-7).sum() + 1, 1, min(_MOST_MODES, len(values))))
     modes = flat.T @ vectors[:, :count] / np.sqrt(np.maximum(values[:count], 1e-300))
     return modes.reshape(*moves.shape[1:], count), count
-
-
-def _fit_best(s: np.ndarray, tracks: np.ndarray, rng: np.random.Generator):
-    """The fit with those features that do best on a held-out fifth."""
-    held, kept = np.split(rng.permutation(len(s)), [len(s) // 5])
-    k = s.shape[1]
-    count = max(min(int(0.6 * len(s)) - k * (k + 1) // 2, _MOST_FEATURES), 16)
-    best = None
-    for scale in _SCALES:
-        for few in (False, True):
-            slopes = rng.normal(0, scale, (count, k))
-            if few:
-                order = rng.permuted(np.tile(np.arange(k), (count, 1)), axis=1)
-                slopes *= 2.0 * (order < rng.integers(1, 4, (count, 1)))
-            offsets = rng.uniform(-1.5, 1.5, count)
-            trial = _fit(s[kept], tracks[kept], slopes, offsets)
-            gap = _features(s[held], slopes, offsets) @ trial - tracks[held]
-            error = float(np.square(gap).sum())
-            if best is None or error < best[0]:
-                best = (error, slopes, offsets)
-    assert best is not None
-    _, slopes, offsets = best
-    weights = _fit(s, tracks, slopes, offsets).T
-    parts = np.split(weights, [1 + k, 1 + k + k * (k + 1) // 2], axis=1)
-    return (*map(np.ascontiguousarray, parts), slopes, offsets)
-
-
-def _features(s: np.ndarray, slopes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    i, j = np.tril_indices(s.shape[1])
-    waves = np.tanh(s @ slopes.T + offsets)
-    return np.concatenate([np.ones((len(s), 1)), s, s[:, i] * s[:, j], waves], axis=1)
-
-
-def _fit(s: np.ndarray, tracks: np.ndarray, slopes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """[features, r] by ridge regression."""
-    phi = _features(s, slopes, offsets)
-    gram = phi.T @ phi
-    gram[np.diag_indices_from(gram)] += 1e-9 * np.trace(gram) / len(gram)
-    return np.linalg.solve(gram, phi.T @ tracks)
 
 
 def _follow(tracks: np.ndarray, spots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

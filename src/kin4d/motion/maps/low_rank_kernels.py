@@ -1,4 +1,4 @@
-"""Kernels of `LowRankMap`: features of q, their linear combinations, and a floating root."""
+"""Kernels of `LowRankMap`: linear combinations of features of q, and a floating root."""
 
 from __future__ import annotations
 
@@ -7,87 +7,32 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from kin4d.motion.maps.features import Features, coefficients
 from kin4d.motion.maps.rotation import root_pose
 
 
 class LowRankData(NamedTuple):
-    """Coefficients c(q) [r] = out @ features(q); points are mean + basis c.
+    """Points are mean + basis c(q).
 
     Attributes:
         first: 6 if a floating root comes before the body's coordinates, else 0.
-        middle: [k] centre of the coordinates' box.
-        half: [k] half its size.
-        slopes: [F, k] and offsets [F] of the features tanh(slopes s + offsets), s in [-1, 1]^k.
-        offsets: See slopes.
-        linear: [r, 1 + k] constant and linear part of c.
-        square: [r, k (k + 1) / 2] its part in the products s_i s_j, i >= j, row by row.
-        out: [r, F] the rest of it.
+        features: c(q) [r].
         lump_shift: [N] how far lumps of mass follow the root's translation; none unless floating.
         lump_mean: [N, 3] their places at c = 0.
         lump_basis: [N, 3, r] how they move with c.
     """
 
     first: int
-    middle: np.ndarray
-    half: np.ndarray
-    slopes: np.ndarray
-    offsets: np.ndarray
-    linear: np.ndarray
-    square: np.ndarray
-    out: np.ndarray
+    features: Features
     lump_shift: np.ndarray
     lump_mean: np.ndarray
     lump_basis: np.ndarray
 
 
 @numba.njit(cache=True, error_model="numpy")
-def coefficients(data, q, with_jacobian):
-    """c [r] and dc/dq [r, k] (zero unless wanted) at the body's own coordinates."""
-    rank, features = data.out.shape
-    k = len(data.middle)
-    s = np.empty(k)
-    for i in range(k):
-        s[i] = (q[data.first + i] - data.middle[i]) / data.half[i]
-    c, jacobian = np.empty(rank), np.zeros((rank, k))
-    phi = np.empty(features)
-    for f in range(features):
-        total = data.offsets[f]
-        for i in range(k):
-            total += data.slopes[f, i] * s[i]
-        phi[f] = np.tanh(total)
-    products = np.empty(data.square.shape[1])
-    at = 0
-    for i in range(k):
-        for j in range(i + 1):
-            products[at] = s[i] * s[j]
-            at += 1
-    c[:] = data.out @ phi + data.square @ products
-    for r in range(rank):
-        c[r] += data.linear[r, 0]
-        for i in range(k):
-            c[r] += data.linear[r, 1 + i] * s[i]
-    if with_jacobian:
-        scaled = np.empty((features, k))
-        for f in range(features):
-            for i in range(k):
-                scaled[f, i] = (1.0 - phi[f] * phi[f]) * data.slopes[f, i] / data.half[i]
-        jacobian[:] = data.out @ scaled
-        for r in range(rank):
-            at = 0
-            for i in range(k):
-                jacobian[r, i] += data.linear[r, 1 + i] / data.half[i]
-                for j in range(i + 1):
-                    weight = data.square[r, at]
-                    jacobian[r, i] += weight * s[j] / data.half[i]
-                    jacobian[r, j] += weight * s[i] / data.half[j]
-                    at += 1
-    return c, jacobian
-
-
-@numba.njit(cache=True, error_model="numpy")
 def low_rank_embed(data, q, y, jacobian, with_jacobian):
     """Write y: c itself, or where the lumps are if the body floats."""
-    c, slope = coefficients(data, q, with_jacobian)
+    c, slope = coefficients(data.features, q[data.first :], with_jacobian)
     if data.first == 0:
         y[:] = c
         if with_jacobian:

@@ -11,9 +11,7 @@ import numba
 import numpy as np
 
 from kin4d.bodies.modal import Ties
-from kin4d.motion.maps.rotation import root_pose
-
-_LOOSE = {"reassoc", "contract", "nsz"}  # sums in any order, so that they are vectorised
+from kin4d.motion.maps.rotation import LOOSE, root_or_world, root_pose, write_rooted
 
 
 class ModalData(NamedTuple):
@@ -46,7 +44,7 @@ class Spots(NamedTuple):
     arm: np.ndarray
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def _turns(ties, own, with_jacobian):
     """Turns of the nodes [N, 3, 3], and their derivatives [N, 3, k]; see `modal_nodes`."""
     count, k = len(ties.rest), ties.spin.shape[2]
@@ -67,7 +65,7 @@ def _turns(ties, own, with_jacobian):
     return turns, turning
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def modal_nodes(data, q, with_jacobian):
     """Nodes [N, 3], their turns [N, 3, 3], and the derivatives of both: [N, 3, k], [N, 3, k].
 
@@ -110,40 +108,11 @@ def modal_nodes(data, q, with_jacobian):
     return nodes, turns, moving, turning
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
-def _write_rooted(out, weight, x, y, z, inner, rotation, turning):
-    """Write weight * d(t + R p)/dq [3, 6 + k] of a point whose R p is (x, y, z) and dp/dq `inner`.
-
-    `turning` [3, 3] is the root's, see `root_pose`.
-    """
-    for c in range(3):
-        out[0, c], out[1, c], out[2, c] = 0.0, 0.0, 0.0
-        out[c, c] = weight
-        a, b, d = weight * turning[0, c], weight * turning[1, c], weight * turning[2, c]
-        out[0, 3 + c] = b * z - d * y
-        out[1, 3 + c] = d * x - a * z
-        out[2, 3 + c] = a * y - b * x
-    for r in range(3):
-        a, b, d = weight * rotation[r, 0], weight * rotation[r, 1], weight * rotation[r, 2]
-        for c in range(inner.shape[1]):
-            out[r, 6 + c] = a * inner[0, c] + b * inner[1, c] + d * inner[2, c]
-
-
-@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
-def _root(data, q):
-    """Rotation [3, 3], `turning` [3, 3] and origin [3] of the root; the world's if it is fixed."""
-    rotation, turning, origin = np.eye(3), np.zeros((3, 3)), np.zeros(3)
-    if data.first:
-        root_pose(q, rotation, turning)
-        origin[:] = q[:3]
-    return rotation, turning, origin
-
-
-@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def modal_embed(data, q, y, jacobian, with_jacobian):
     """Write sqrt(m) x [3N] and, if wanted, its Jacobian [3N, k]."""
     nodes, _, moving, _ = modal_nodes(data, q, with_jacobian)
-    rotation, turning, origin = _root(data, q)
+    rotation, turning, origin = root_or_world(data.first, q)
     for n in range(len(nodes)):
         weight, a, b, d = data.root_mass[n], nodes[n, 0], nodes[n, 1], nodes[n, 2]
         u = rotation[0, 0] * a + rotation[0, 1] * b + rotation[0, 2] * d
@@ -155,19 +124,19 @@ def modal_embed(data, q, y, jacobian, with_jacobian):
         if with_jacobian:
             rows = jacobian[3 * n : 3 * n + 3]
             if data.first:
-                _write_rooted(rows, weight, u, v, w, moving[n], rotation, turning)
+                write_rooted(rows, weight, u, v, w, moving[n], rotation, turning)
             else:
                 for r in range(3):
                     for c in range(moving.shape[2]):
                         rows[r, c] = weight * moving[n, r, c]
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def modal_recalled(data, q, y, jacobian):
     """What `modal_nodes` finds at q, from what `modal_embed` wrote there: without the ties."""
     count, first = len(data.ties.rest), data.first
     turns, turning = _turns(data.ties, q[first:], True)
-    rotation, _, origin = _root(data, q)
+    rotation, _, origin = root_or_world(data.first, q)
     nodes, moving = np.empty((count, 3)), np.empty((count, 3, jacobian.shape[1] - first))
     for n in range(count):
         rows = jacobian[3 * n : 3 * n + 3]
@@ -183,11 +152,11 @@ def modal_recalled(data, q, y, jacobian):
     return nodes, turns, moving, turning
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def modal_places(data, q, known, spots):
     """Places [S, 3], given what `modal_nodes` found."""
     nodes, turns = known[0], known[1]
-    rotation, _, origin = _root(data, q)
+    rotation, _, origin = root_or_world(data.first, q)
     out = np.empty((len(spots.begin) - 1, 3))
     for p in range(len(out)):
         x, y, z = 0.0, 0.0, 0.0
@@ -202,11 +171,11 @@ def modal_places(data, q, known, spots):
     return out
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def modal_place_jacobians(data, q, known, spots, index):
     """d places / dq [N, 3, k] of the places `index` [N], given what `modal_nodes` found."""
     nodes, turns, moving, turning = known
-    rotation, whirl, _ = _root(data, q)
+    rotation, whirl, _ = root_or_world(data.first, q)
     k = moving.shape[2]
     out, inner, place = np.empty((len(index), 3, len(q))), np.empty((3, k)), np.empty(3)
     for i in range(len(index)):
@@ -232,13 +201,13 @@ def modal_place_jacobians(data, q, known, spots, index):
             x = rotation[0, 0] * a + rotation[0, 1] * b + rotation[0, 2] * d
             y = rotation[1, 0] * a + rotation[1, 1] * b + rotation[1, 2] * d
             z = rotation[2, 0] * a + rotation[2, 1] * b + rotation[2, 2] * d
-            _write_rooted(out[i], 1.0, x, y, z, inner, rotation, whirl)
+            write_rooted(out[i], 1.0, x, y, z, inner, rotation, whirl)
         else:
             out[i] = inner
     return out
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_LOOSE)
+@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def modal_seen(data, q, y, jacobian, spots, index):
     """`modal_recalled`, `modal_places` and `modal_place_jacobians` in one call."""
     known = modal_recalled(data, q, y, jacobian)

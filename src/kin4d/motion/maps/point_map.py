@@ -14,6 +14,8 @@ import numpy as np
 
 from kin4d.geometry.sampling import SurfaceSamples
 
+ACCEPTED = 0.04  # Of the diameter, over the limits' box: a fit worse than that is not used.
+
 
 class PointMap(ABC):
     """A body's mass points and chosen places on its surface, as functions of q [k].
@@ -90,8 +92,9 @@ class MassPointMap(PointMap):
 def compile_map(body: Any, places: SurfaceSamples, *, mass_scale: float = 1.0) -> PointMap:
     """The fastest faithful map of a body.
 
-    Trees of rigid links and bodies of modes, floating or not, are exact; any other is fitted by
-    `LowRankMap`, or asked directly if that does not fit well.
+    Trees of rigid links and bodies of modes, floating or not, are exact. Others are fitted: how
+    their frames move, if they have any, else how all points do. If that does not fit well the body
+    is asked directly.
 
     Args:
         body: A `Body`.
@@ -111,6 +114,20 @@ def compile_map(body: Any, places: SurfaceSamples, *, mass_scale: float = 1.0) -
         from kin4d.motion.maps.modal_map import ModalMap
 
         return ModalMap(inner, places, floating=inner is not body, mass_scale=mass_scale)
-    from kin4d.motion.maps.low_rank import fit_map
+    return _fitted(inner, places, floating=inner is not body, mass_scale=mass_scale)
 
-    return fit_map(inner, places, floating=inner is not body, mass_scale=mass_scale)
+
+def _fitted(body: Any, places: SurfaceSamples, *, floating: bool, mass_scale: float) -> PointMap:
+    from kin4d.motion.maps.direct import DirectMap
+    from kin4d.motion.maps.low_rank import LowRankMap
+    from kin4d.motion.maps.skinned_map import SkinnedMap
+
+    options = {"floating": floating, "mass_scale": mass_scale}
+    frames = getattr(body, "frames", None)
+    if frames is None:
+        found = LowRankMap(body, places, **options)
+    else:
+        found = SkinnedMap(body, frames, places, **options)
+    if found.error <= ACCEPTED * body.rest.diameter:
+        return found
+    return DirectMap(body, places, **options)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+LOOSE = {"reassoc", "contract", "nsz"}  # sums in any order, so that they are vectorised
+
 
 @numba.njit(cache=True, error_model="numpy")
 def root_pose(q, rotation, turning):
@@ -35,6 +37,35 @@ def root_pose(q, rotation, turning):
         matrix[2, 0] -= factor * y
         matrix[1, 2] -= factor * x
         matrix[2, 1] += factor * x
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
+def write_rooted(out, weight, x, y, z, inner, rotation, turning):
+    """Write weight * d(t + R p)/dq [3, 6 + k] of a point whose R p is (x, y, z) and dp/dq `inner`.
+
+    `turning` [3, 3] is the root's, see `root_pose`.
+    """
+    for c in range(3):
+        out[0, c], out[1, c], out[2, c] = 0.0, 0.0, 0.0
+        out[c, c] = weight
+        a, b, d = weight * turning[0, c], weight * turning[1, c], weight * turning[2, c]
+        out[0, 3 + c] = b * z - d * y
+        out[1, 3 + c] = d * x - a * z
+        out[2, 3 + c] = a * y - b * x
+    for r in range(3):
+        a, b, d = weight * rotation[r, 0], weight * rotation[r, 1], weight * rotation[r, 2]
+        for c in range(inner.shape[1]):
+            out[r, 6 + c] = a * inner[0, c] + b * inner[1, c] + d * inner[2, c]
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
+def root_or_world(first, q):
+    """Rotation [3, 3], `turning` [3, 3] and origin [3] of the root; the world's if it is fixed."""
+    rotation, turning, origin = np.eye(3), np.zeros((3, 3)), np.zeros(3)
+    if first:
+        root_pose(q, rotation, turning)
+        origin[:] = q[:3]
+    return rotation, turning, origin
 
 
 def recharted(q: np.ndarray) -> np.ndarray | None:
