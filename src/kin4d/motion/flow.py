@@ -22,11 +22,9 @@ OK, NO_SOLUTION, TOO_CURVED = 0, 1, 2
 _LARGE = 500  # Entries of a Jacobian above which a library multiplies it faster than loops.
 _MOST_STEPS = 40  # of Newton's method
 _YOSHIDA = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
-# Ratio of a chord's height to its length above which a step is too long to follow the motion.
-_CURVED = 0.15
 # How carefully, see `chord_step`. The error of second order is far larger than what it leaves of a
-# solution; soft limits set in too suddenly for fourth order.
-SECOND, _FOURTH = (1e-18, np.inf), (1e-24, 3e-6)
+# solution; for fourth order soft limits set in too suddenly, and light parts turn too sharply.
+SECOND, _FOURTH = (1e-18, np.inf, 0.15), (1e-24, 3e-6, 0.025)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -241,7 +239,8 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, care, q1, p1, y1
         stiffness: See pull.
         limits: [k, 4] lower, upper, stiffness and softness of soft limits.
         care: What may be left of the way to the solution, squared; and the energy that soft limits
-            may take or give, of the kinetic one, before the step is too long.
+            may take or give, of the kinetic one, and the ratio of a chord's height to its length,
+            before the step is too long to follow the motion.
         q1: Results are written here and in the following.
         p1: [k].
         y1: [n].
@@ -251,7 +250,7 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, care, q1, p1, y1
         OK, NO_SOLUTION or TOO_CURVED.
     """
     q0, p0, y0, jacobian0 = start
-    exact, uneven = care
+    exact, uneven, bent = care
     n, k = jacobian0.shape
     gram = metric(jacobian0)
     half = np.empty(k)
@@ -336,7 +335,7 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, care, q1, p1, y1
         )
         gain -= first * (q1[i] - q0[i])
     gain += barrier_energy(q1, limits) - barrier_energy(q0, limits)
-    curved = height > _CURVED * _CURVED * way or abs(gain) * h * h > 0.5 * uneven * way
+    curved = height > bent * bent * way or abs(gain) * h * h > 0.5 * uneven * way
     if curved and way > 1e-20 * size:
         return TOO_CURVED
     return OK
