@@ -24,7 +24,7 @@ _MOST_STEPS = 40  # of Newton's method
 _YOSHIDA = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
 # How carefully, see `chord_step`. The error of second order is far larger than what it leaves of a
 # solution; for fourth order soft limits set in too suddenly, and light parts turn too sharply.
-SECOND, _FOURTH = (1e-18, np.inf, 0.15), (1e-24, 3e-6, 0.025)
+SECOND, _FOURTH = (1e-18, np.inf, 0.15), (1e-24, 3e-6, 0.05)
 
 
 @numba.njit(cache=True, error_model="numpy")

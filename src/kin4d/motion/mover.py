@@ -17,7 +17,7 @@ from kin4d.motion.maps.rotation import recharted
 from kin4d.motion.scene import Actor
 
 _DEEPEST = 8  # A step is halved at most so often before it counts as failed.
-_KEPT, _STEPS = 3, 240  # So many halvings are kept for so many steps after one was needed.
+_KEPT, _STEPS = 3, 2400  # So many halvings are kept for so many steps after one was needed.
 
 
 class Diverged(Exception):
