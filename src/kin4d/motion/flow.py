@@ -16,163 +16,16 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from kin4d.motion.barrier import barrier_energy, barrier_slope
+from kin4d.motion.dense import factor_spd, metric, solve_factored
 from kin4d.motion.maps.embed import embed_into
 
 OK, NO_SOLUTION, TOO_CURVED = 0, 1, 2
-_LARGE = 500  # Entries of a Jacobian above which a library multiplies it faster than loops.
 _MOST_STEPS = 40  # of Newton's method
 _YOSHIDA = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
 # How carefully, see `chord_step`. The error of second order is far larger than what it leaves of a
 # solution; for fourth order soft limits set in too suddenly, and light parts turn too sharply.
-SECOND, _FOURTH = (1e-18, np.inf, 0.15), (1e-24, 3e-6, 0.05)
-
-
-@numba.njit(cache=True, error_model="numpy")
-def barrier_slope(q, lower, upper, stiffness, softness):
-    """First and second derivative of a soft limit's potential at q; zero inside the limits.
-
-    A spring (`stiffness`) beyond each limit that sets in over a distance `softness`, so smoothly
-    that steps of fourth order keep their order: V'' = stiffness P(3, x), P the regularised gamma
-    function, x = 3 s / softness, s the way beyond.
-    """
-    if q < lower:
-        first, second = _set_in(3.0 * (lower - q) / softness)
-        return -stiffness * softness / 3.0 * first, stiffness * second
-    if q > upper:
-        first, second = _set_in(3.0 * (q - upper) / softness)
-        return stiffness * softness / 3.0 * first, stiffness * second
-    return 0.0, 0.0
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _set_in(x):
-    """Integral of P(3, x) from 0, and P(3, x)."""
-    fade = np.exp(-x)
-    return x - 3.0 + fade * (3.0 + x * (2.0 + 0.5 * x)), 1.0 - fade * (1.0 + x * (1.0 + 0.5 * x))
-
-
-@numba.njit(cache=True, error_model="numpy")
-def barrier_energy(q, limits):
-    """Potential of all soft limits [k, 4] at q [k], whose derivatives `barrier_slope` gives."""
-    stored = 0.0
-    for i in range(len(q)):
-        lower, upper, stiffness, softness = limits[i]
-        if q[i] < lower or q[i] > upper:
-            x = 3.0 * max(lower - q[i], q[i] - upper) / softness
-            left = np.exp(-x) * (6.0 + x * (3.0 + 0.5 * x))
-            stored += stiffness * (softness / 3.0) ** 2 * (6.0 + x * (0.5 * x - 3.0) - left)
-    return stored
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _factor(matrix, factor):
-    """Write the Cholesky factor [k, k] of a symmetric matrix; False if it is not positive."""
-    k = len(matrix)
-    for i in range(k):
-        for j in range(i + 1):
-            total = matrix[i, j]
-            for m in range(j):
-                total -= factor[i, m] * factor[j, m]
-            if i == j:
-                if not total > 0:
-                    return False
-                factor[i, i] = np.sqrt(total)
-            else:
-                factor[i, j] = total / factor[j, j]
-    return True
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _solve_factored(factor, right, out):
-    """Write the solution [k] for the matrix that `_factor` took apart."""
-    k = len(right)
-    for i in range(k):
-        total = right[i]
-        for m in range(i):
-            total -= factor[i, m] * out[m]
-        out[i] = total / factor[i, i]
-    for i in range(k - 1, -1, -1):
-        total = out[i]
-        for m in range(i + 1, k):
-            total -= factor[m, i] * out[m]
-        out[i] = total / factor[i, i]
-
-
-@numba.njit(cache=True, error_model="numpy")
-def solve_spd(matrix, right, out):
-    """Write the solution [k] of a symmetric positive definite system; False if it is not one."""
-    factor = np.empty(matrix.shape)
-    if not _factor(matrix, factor):
-        return False
-    _solve_factored(factor, right, out)
-    return True
-
-
-@numba.njit(cache=True, error_model="numpy")
-def write_inverse(jacobian, stiffness, share, out):
-    """Write the inverse [k, k] of J^T J + share * stiffness; False if there is none."""
-    matrix = metric(jacobian)
-    k = len(matrix)
-    for i in range(k):
-        for j in range(k):
-            matrix[i, j] += share * stiffness[i, j]
-    factor, unit, column = np.empty((k, k)), np.zeros(k), np.empty(k)
-    if not _factor(matrix, factor):
-        return False
-    for i in range(k):
-        unit[:] = 0.0
-        unit[i] = 1.0
-        _solve_factored(factor, unit, column)
-        out[:, i] = column
-    return True
-
-
-@numba.njit(cache=True, error_model="numpy")
-def metric(jacobian):
-    """J^T J [k, k], with a trace of ridge so that it can always be factored."""
-    n, k = jacobian.shape
-    if n * k > _LARGE:
-        out = jacobian.T @ jacobian
-    else:
-        out = np.zeros((k, k))
-        for r in range(n):
-            for i in range(k):
-                a = jacobian[r, i]
-                if a != 0.0:
-                    for j in range(i + 1):
-                        out[i, j] += a * jacobian[r, j]
-    for i in range(k):
-        out[i, i] *= 1.0 + 1e-13
-        for j in range(i):
-            out[j, i] = out[i, j]
-    return out
-
-
-@numba.njit(cache=True, error_model="numpy")
-def rates(jacobian, p):
-    """dq/dt [k] of momentum p; not finite where the metric cannot be inverted."""
-    out = np.empty(len(p))
-    if not solve_spd(metric(jacobian), p, out):
-        out[:] = np.nan
-    return out
-
-
-@numba.njit(cache=True, error_model="numpy")
-def damped(jacobian, p, damping):
-    """Momentum [k] after a force -C dq/dt for a time t, `damping` = t C.
-
-    exp(-X) with X = t G^-1 C, as 1 / (1 + X + X^2 / 2): of second order, and right for t C -> inf.
-    """
-    k = len(p)
-    gram = metric(jacobian)
-    factor, rate, column, ratio = np.empty((k, k)), np.empty(k), np.empty(k), np.empty((k, k))
-    if not _factor(gram, factor):
-        return p
-    _solve_factored(factor, p, rate)
-    for i in range(k):
-        _solve_factored(factor, damping[:, i], column)
-        ratio[:, i] = column
-    return gram @ np.linalg.solve(np.eye(k) + ratio + 0.5 * (ratio @ ratio), rate)
+SECOND, _FOURTH = (1e-13, np.inf, 0.15), (1e-24, 3e-6, 0.05)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -227,12 +80,12 @@ def _broyden(steps, images, known, step):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def chord_step(data, start, h, weight, pull, stiffness, limits, care, q1, p1, y1, jacobian1):
-    """One chord step of length h from start = (q, p, y, J) into (q1, p1, y1, J1).
+def chord_step(data, start, h, weight, pull, stiffness, limits, care, end):
+    """One chord step of length h from `start` into `end`, both (q, p, y, J, G).
 
     Args:
         data: What `embed_into` takes.
-        start: q [k], p [k], y [n], J [n, k].
+        start: q [k], p [k], y [n], J [n, k], G = J^T J [k, k].
         h: Seconds; may be negative.
         weight: [n] constant covector on y.
         pull: [k] and stiffness [k, k] of W = q.K q/2 - pull.q.
@@ -241,18 +94,15 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, care, q1, p1, y1
         care: What may be left of the way to the solution, squared; and the energy that soft limits
             may take or give, of the kinetic one, and the ratio of a chord's height to its length,
             before the step is too long to follow the motion.
-        q1: Results are written here and in the following.
-        p1: [k].
-        y1: [n].
-        jacobian1: [n, k].
+        end: Arrays for the same at the end; results are written here.
 
     Returns:
         OK, NO_SOLUTION or TOO_CURVED.
     """
-    q0, p0, y0, jacobian0 = start
+    q0, p0, y0, jacobian0, gram = start
+    q1, p1, y1, jacobian1, gram1 = end
     exact, uneven, bent = care
     n, k = jacobian0.shape
-    gram = metric(jacobian0)
     half = np.empty(k)
     _pull_back(jacobian0, weight, half)
     for i in range(k):
@@ -276,7 +126,7 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, care, q1, p1, y1
             embed_into(data, q1, y1, jacobian1, False)
         limited = _slope_at_middle(q0, q1, pull, stiffness, limits, h, slope, normal)
         if limited or not is_factored:
-            if not _factor(normal, factor):
+            if not factor_spd(normal, factor):
                 return NO_SOLUTION
             is_factored = not limited
         if limited:
@@ -290,7 +140,7 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, care, q1, p1, y1
             way += chord * chord
             for i in range(k):
                 residual[i] -= jacobian0[r, i] * chord
-        _solve_factored(factor, residual, step)
+        solve_factored(factor, residual, step)
         known = _broyden(steps, images, known, step)
         moved = 0.0
         for i in range(k):
@@ -317,19 +167,22 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, care, q1, p1, y1
     if not converged:
         return NO_SOLUTION
     embed_into(data, q1, y1, jacobian1, True)
+    gram1[:] = metric(jacobian1)
     _slope_at_middle(q0, q1, pull, stiffness, limits, h, slope, normal)
     way, height, gain = 0.0, 0.0, 0.0
-    p1[:] = 0.0
+    # What is left of the first equation is added to the second: momentum is not lost with it.
+    for i in range(k):
+        p1[i] = half[i] - h * slope[i]
     for r in range(n):
         chord = y1[r] - y0[r]
         tangent = 0.0
         for i in range(k):
             tangent += jacobian0[r, i] * (q1[i] - q0[i])
-            p1[i] += jacobian1[r, i] * (chord / h + 0.5 * h * weight[r])
+            p1[i] += (jacobian1[r, i] - jacobian0[r, i]) * chord / h
+            p1[i] += jacobian1[r, i] * 0.5 * h * weight[r]
         way += chord * chord
         height += (chord - tangent) ** 2
     for i in range(k):
-        p1[i] -= 0.5 * h * slope[i]
         first, _ = barrier_slope(
             0.5 * (q0[i] + q1[i]), limits[i, 0], limits[i, 1], limits[i, 2], limits[i, 3]
         )
@@ -343,27 +196,22 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, care, q1, p1, y1
 
 @numba.njit(cache=True, error_model="numpy")
 def flow(data, start, h, weight, pull, stiffness, limits, order):
-    """A chord step (order 2) or three of Yoshida's (order 4): status, q1, p1, y1, J1."""
-    n, k = start[3].shape
-    q1, p1, y1, jacobian1 = np.empty(k), np.empty(k), np.empty(n), np.empty((n, k))
+    """A chord step (order 2) or three of Yoshida's (order 4): status and where it ends."""
+    acting = (weight, pull, stiffness, limits)
+    end = _like(start)
     if order == 2:
-        status = chord_step(
-            data, start, h, weight, pull, stiffness, limits, SECOND, q1, p1, y1, jacobian1
-        )
-        return status, q1, p1, y1, jacobian1
-    q2, p2, y2, jacobian2 = np.empty(k), np.empty(k), np.empty(n), np.empty((n, k))
+        return chord_step(data, start, h, *acting, SECOND, end), end
+    middle = _like(start)
     outer, inner = _YOSHIDA * h, (1.0 - 2.0 * _YOSHIDA) * h
-    status = chord_step(
-        data, start, outer, weight, pull, stiffness, limits, _FOURTH, q1, p1, y1, jacobian1
-    )
+    status = chord_step(data, start, outer, *acting, _FOURTH, end)
     if status == OK:
-        middle = (q1, p1, y1, jacobian1)
-        status = chord_step(
-            data, middle, inner, weight, pull, stiffness, limits, _FOURTH, q2, p2, y2, jacobian2
-        )
+        status = chord_step(data, end, inner, *acting, _FOURTH, middle)
     if status == OK:
-        middle = (q2, p2, y2, jacobian2)
-        status = chord_step(
-            data, middle, outer, weight, pull, stiffness, limits, _FOURTH, q1, p1, y1, jacobian1
-        )
-    return status, q1, p1, y1, jacobian1
+        status = chord_step(data, middle, outer, *acting, _FOURTH, end)
+    return status, end
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _like(start):
+    n, k = start[3].shape
+    return np.empty(k), np.empty(k), np.empty(n), np.empty((n, k)), np.empty((k, k))

@@ -10,8 +10,11 @@ from typing import Protocol
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.motion.flow import barrier_slope, damped, metric, solve_spd
-from kin4d.motion.mover import Loads, Mover, Phase
+from kin4d.motion.barrier import barrier_slope
+from kin4d.motion.dense import damped, solve_spd
+from kin4d.motion.loads import Loads
+from kin4d.motion.mover import Mover
+from kin4d.motion.phase import Phase
 
 
 class Integrator(Protocol):
@@ -73,7 +76,7 @@ class RungeKutta(_Ode):
 
     def move(self, mover: Mover, phase: Phase, time: float, h: float) -> Phase | None:
         """Four evaluations."""
-        q, qd = phase.q, mover.rates(phase)
+        q, qd = phase.q, phase.rates
         k1 = acceleration(mover, q, qd, time, h)
         k2 = acceleration(mover, q + h / 2 * qd, qd + h / 2 * k1, time + h / 2, h)
         k3 = acceleration(mover, q + h / 2 * qd + h * h / 4 * k1, qd + h / 2 * k2, time + h / 2, h)
@@ -90,7 +93,7 @@ class SemiImplicitEuler(_Ode):
 
     def move(self, mover: Mover, phase: Phase, time: float, h: float) -> Phase | None:
         """One evaluation."""
-        qd = mover.rates(phase)
+        qd = phase.rates
         qd = qd + h * acceleration(mover, phase.q, qd, time, h)
         return _phase(mover, phase.q + h * qd, qd)
 
@@ -100,7 +103,7 @@ class ImplicitEuler(_Ode):
 
     def move(self, mover: Mover, phase: Phase, time: float, h: float) -> Phase | None:
         """Newton's method with the metric and the stiffness as Hessian."""
-        qd = mover.rates(phase)
+        qd = phase.rates
         free = phase.y + h * (phase.jacobian @ qd)
         q = phase.q + h * qd
         for _ in range(50):
@@ -110,11 +113,11 @@ class ImplicitEuler(_Ode):
             loads = _loads(mover, trial, rate, time + h, h)
             slope, curve = _potential(loads, q)
             force = loads.force + jacobian.T @ loads.weight - slope
-            if loads.damping is not None:
-                force = force - loads.damping @ rate
-            normal = metric(jacobian) + h * h * curve
-            if loads.damping is not None:
-                normal = normal + h * loads.damping
+            normal = trial.metric + h * h * curve
+            resistance = loads.resistance(trial.metric)
+            if resistance is not None:
+                force = force - resistance @ rate
+                normal = normal + h * resistance
             step = np.empty(len(q))
             if not solve_spd(normal, h * h * force - jacobian.T @ (y - free), step):
                 return None
@@ -138,21 +141,27 @@ INTEGRATORS = {
 def kicked(phase: Phase, loads: Loads, seconds: float) -> Phase:
     """Momentum after the loads' force for some seconds; damping implicitly, so never too much."""
     p = phase.p + seconds * loads.force
-    if loads.damping is not None:
-        p = damped(phase.jacobian, p, seconds * loads.damping)
-    return Phase(phase.q, p, phase.y, phase.jacobian)
+    resistance = None if loads.damping is None else loads.resistance(phase.metric)
+    if resistance is None:
+        decay = seconds * loads.decay
+        p /= 1.0 + decay + 0.5 * decay * decay  # as in `damped`
+    else:
+        p = damped(phase.metric, p, seconds * resistance)
+    return phase.having(p)
 
 
 def acceleration(mover: Mover, q: np.ndarray, qd: np.ndarray, time: float, h: float) -> np.ndarray:
     """qdd [k] of the Euler-Lagrange equation with all loads."""
     y, jacobian = mover.map.embed(q)
-    loads = _loads(mover, Phase(q, q, y, jacobian), qd, time, h)
+    phase = Phase.moving(q, qd, y, jacobian)
+    loads = _loads(mover, phase, qd, time, h)
     slope, _ = _potential(loads, q)
     force = loads.force - slope + jacobian.T @ (loads.weight - curvature(mover, q, qd))
-    if loads.damping is not None:
-        force = force - loads.damping @ qd
+    resistance = loads.resistance(phase.metric)
+    if resistance is not None:
+        force = force - resistance @ qd
     out = np.empty(len(q))
-    if not solve_spd(metric(jacobian), force, out):
+    if not solve_spd(phase.metric, force, out):
         out[:] = np.nan
     return out
 
@@ -192,4 +201,4 @@ def _phase(mover: Mover, q: np.ndarray, qd: np.ndarray) -> Phase | None:
     if not (np.isfinite(q).all() and np.isfinite(qd).all()):
         return None
     y, jacobian = mover.map.embed(q)
-    return Phase(q, jacobian.T @ (jacobian @ qd), y, jacobian)
+    return Phase.moving(q, qd, y, jacobian)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
 
 from kin4d.motion.contact.response import Contacts
 from kin4d.motion.integrators import Integrator
-from kin4d.motion.mover import Diverged, Loads, Mover, Phase
+from kin4d.motion.loads import Loads
+from kin4d.motion.mover import Diverged, Mover
+from kin4d.motion.phase import Phase
 from kin4d.motion.scene import Scene
 
 _FAST = 1e4  # m/s, and sizes per second: nothing here moves so fast.
@@ -127,7 +130,7 @@ class World:
         now = self.time
         return mover.loads_at(
             phase,
-            mover.rates(phase),
+            phase.rates,
             now,
             span=(max(now - before, 0.0), now + after),
             ahead=(now, now + 2 * after),
@@ -137,7 +140,7 @@ class World:
         """Kinetic and potential energy (J) of each mover; `Diverged` if one has exploded."""
         out = []
         for mover in self.movers:
-            kinetic = mover.kinetic(mover.phase)
+            kinetic = 0.5 * float(mover.phase.p @ mover.phase.rates)
             speed = np.sqrt(2 * kinetic / mover.map.mass.sum())
             if not speed < max(_FAST, _FAST * mover.size):
                 raise Diverged(f"the kinetic energy of '{mover.actor.name}' is {kinetic:.3g} J")
@@ -147,7 +150,7 @@ class World:
     def _check(self, mover: Mover, phase: Phase) -> None:
         """Raise `Diverged` if a quantity is not finite."""
         name = mover.actor.name
-        if np.isfinite(float(phase.q @ phase.q) + float(phase.p @ phase.p)):
+        if isfinite(phase.q @ phase.q + phase.p @ phase.p):
             return
         for what, values in (("coordinates", phase.q), ("momentum", phase.p)):
             if not np.isfinite(values).all():

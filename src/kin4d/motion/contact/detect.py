@@ -2,29 +2,50 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 
 from kin4d.motion.contact.field import look_up
 
 
+class Cloud(NamedTuple):
+    """Places of a thing.
+
+    Attributes:
+        points: [S, 3] m, contact points first.
+        box: Lowest and highest x, y and z of the contact points: six numbers, m.
+    """
+
+    points: np.ndarray
+    box: tuple[float, ...]
+
+
+def cloud(points: np.ndarray, count: int) -> Cloud:
+    """Points of which the first `count` are contact points."""
+    return Cloud(points, _box(points, count))
+
+
+def boxes_meet(one: tuple[float, ...], other: tuple[float, ...], margin: float) -> bool:
+    """Whether two boxes are nearer than `margin`."""
+    return all(
+        one[i] - margin <= other[3 + i] and other[i] - margin <= one[3 + i] for i in range(3)
+    )
+
+
 @numba.njit(cache=True, error_model="numpy")
-def boxes_meet(points, others, margin):
-    """Whether the boxes around two sets of points [N, 3] are nearer than `margin`."""
-    for r in range(3):
-        low, high, lower, upper = np.inf, -np.inf, np.inf, -np.inf
-        for i in range(len(points)):
-            low, high = min(low, points[i, r]), max(high, points[i, r])
-        for i in range(len(others)):
-            lower, upper = min(lower, others[i, r]), max(upper, others[i, r])
-        if low - margin > upper or high + margin < lower:
-            return False
-    return True
+def _box(points, count):
+    a, b, c, x, y, z = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+    for i in range(count):
+        a, b, c = min(a, points[i, 0]), min(b, points[i, 1]), min(c, points[i, 2])
+        x, y, z = max(x, points[i, 0]), max(y, points[i, 1]), max(z, points[i, 2])
+    return a, b, c, x, y, z
 
 
 @numba.njit(cache=True, error_model="numpy")
 def near_plane(points, which, height, margin):
-    """Which of the points `which` [C] are lower than `margin` above the plane, and their gaps."""
+    """Which of the points `which` [C] are lower than `margin` above the plane, gaps and normals."""
     index, gap = np.empty(len(which), np.int64), np.empty(len(which))
     found = 0
     for i in which:
@@ -32,7 +53,9 @@ def near_plane(points, which, height, margin):
         if above < margin:
             index[found], gap[found] = i, above
             found += 1
-    return index[:found].copy(), gap[:found].copy()
+    normal = np.zeros((found, 3))
+    normal[:, 2] = 1.0
+    return index[:found].copy(), gap[:found].copy(), normal
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -114,13 +137,22 @@ def _outward(rotation, slope, normal):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def choose(points, index, gap, most):
-    """At most `most` positions in `index`: the deepest, then those far from the ones before."""
+def choose(touches, points, borne, depth, most):
+    """At most `most` touches: the deepest, then those far from the ones before.
+
+    Args:
+        touches: Indices [N], gaps [N], normals [N, 3] and carriers [N], see `Touches`.
+        points: [S, 3] m.
+        borne: [C, 3] N s that acted last on each contact point, along the normal first.
+        depth: m by which points that bore load count as deeper: guesses stay good if they remain.
+        most: How many.
+    """
+    index, gap, normal, carrier = touches
     n = len(index)
-    if n <= most:
-        return np.arange(n)
-    chosen, apart = np.empty(most, np.int64), np.full(n, np.inf)
-    chosen[0] = gap.argmin()
+    chosen, apart, rank = np.empty(most, np.int64), np.full(n, np.inf), np.empty(n)
+    for i in range(n):
+        rank[i] = gap[i] - (depth if borne[index[i], 0] > 0 else 0.0)
+    chosen[0] = rank.argmin()
     for c in range(1, most):
         last, best, pick = index[chosen[c - 1]], -np.inf, 0
         for i in range(n):
@@ -129,8 +161,8 @@ def choose(points, index, gap, most):
                 squared += (points[index[i], r] - points[last, r]) ** 2
             apart[i] = min(apart[i], np.sqrt(squared))
             # Depth counts against distance: what is about to touch matters more than what is not.
-            score = apart[i] - 4.0 * gap[i]
+            score = apart[i] - 4.0 * rank[i]
             if apart[i] > 0 and score > best:
                 best, pick = score, i
         chosen[c] = pick
-    return chosen
+    return index[chosen], gap[chosen], normal[chosen], carrier[chosen]

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kin4d.motion.contact.detect import boxes_meet, choose, near_part, near_plane, near_soft
+from kin4d.motion.contact.detect import (
+    Cloud,
+    boxes_meet,
+    choose,
+    near_part,
+    near_plane,
+    near_soft,
+)
 from kin4d.motion.contact.shape import Shape
 from kin4d.motion.materials import Material
 
@@ -64,38 +71,30 @@ class Pair:
         still = second is None or second.mover < 0
         self.which = first.moving if still else np.arange(first.count)
 
-    def find(self, points: np.ndarray, others: np.ndarray, q: np.ndarray) -> Touches | None:
+    def find(self, cloud: Cloud, other: Cloud | None, q: np.ndarray) -> Touches | None:
         """Where they meet, given places of both and the second's coordinates."""
-        second, count = self.second, self.first.count
-        if second is None:
-            index, gap = near_plane(points, self.which, self.floor, self.margin)
-            if not len(index):
+        second, points = self.second, cloud.points
+        if second is None or other is None:
+            if cloud.box[2] > self.floor + self.margin:
                 return None
-            up = np.zeros((len(index), 3))
-            up[:, 2] = 1.0
-            found = Touches(index, gap, up, np.zeros(len(index), np.int64))
-            return self._some(found, points)
-        if not boxes_meet(points[:count], others[: second.count], self.margin):
+            index, gap, normal = near_plane(points, self.which, self.floor, self.margin)
+            found = (index, gap, normal, np.zeros(len(index), np.int64))
+        elif not boxes_meet(cloud.box, other.box, self.margin):
             return None
-        if second.is_linked:
+        elif second.is_linked:
             found = self._near_links(points, q)
         else:
-            rest, neighbours, field = second.soft
-            reach = 0.25 * second.size
-            found = Touches(
-                *near_soft(points, self.which, others, rest, neighbours, field, self.margin, reach)
+            found = near_soft(
+                points, self.which, other.points, *second.soft, self.margin, 0.25 * second.size
             )
-        if found is None or not len(found.index):
+        count = 0 if found is None else len(found[0])
+        if found is None or count == 0:
             return None
-        return self._some(found, points)
+        if count > self.most:
+            found = choose(found, points, self.memory[0], 0.25 * self.margin, self.most)
+        return Touches(*found)
 
-    def _some(self, found: Touches, points: np.ndarray) -> Touches:
-        """The `most` that matter; those that bore load last are kept, so that guesses stay good."""
-        bearing = self.memory[0, found.index, 0] > 0
-        rank = found.gap - 0.25 * self.margin * bearing
-        return found.take(choose(points, found.index, rank, self.most))
-
-    def _near_links(self, points: np.ndarray, q: np.ndarray) -> Touches | None:
+    def _near_links(self, points: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, ...] | None:
         assert self.second is not None
         rotations, origins = self.second.map.frames(q)  # pyright: ignore[reportAttributeAccessIssue]
         parts = []
@@ -107,4 +106,6 @@ class Pair:
                 parts.append((index, gap, normal, np.full(len(index), frame)))
         if not parts:
             return None
-        return Touches(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        if len(parts) == 1:
+            return parts[0]
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kin4d.errors import InputError
+from kin4d.motion.contact.detect import Cloud, cloud
 from kin4d.motion.contact.pairs import Pair, Touches
 from kin4d.motion.contact.rows import (
     Rows,
@@ -24,9 +25,10 @@ from kin4d.motion.contact.rows import (
 )
 from kin4d.motion.contact.shape import Shape
 from kin4d.motion.contact.solve import LEAD, STOP, TOUCH, room
-from kin4d.motion.flow import write_inverse
+from kin4d.motion.dense import write_inverse
 from kin4d.motion.materials import material
-from kin4d.motion.mover import Diverged, Mover, Phase
+from kin4d.motion.mover import Diverged, Mover
+from kin4d.motion.phase import Phase
 from kin4d.motion.scene import Scene
 
 _RECOVERY = 0.1  # Sizes per second at which what is inside is let out.
@@ -34,7 +36,7 @@ _RETURN = 50.0  # 1/s: part of the way beyond a stop that is taken back per seco
 _DEEP = 0.01  # Of the size: deeper than that at the start is a mistake.
 _ROUNDS = 4  # Impulses follow from a linear picture; where the motion curves they are found again.
 _MISSED = 0.01  # Of the size, by which a led place may miss its target.
-_NOWHERE, _NOTHING, _NO_JACOBIAN = np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3, 0))
+_NOTHING, _NO_JACOBIAN = np.zeros(0), np.zeros((0, 3, 0))
 
 
 class _Held(NamedTuple):
@@ -79,7 +81,7 @@ class Contacts:
             if mover.contact_count
         ]  # fmt: skip
         still = [Shape.still(mesh, surface) for mesh in scene.obstacles]
-        self._still = {id(shape): shape.map.places(_NOTHING) for shape in still}
+        self._still = {id(shape): cloud(shape.map.places(_NOTHING), shape.count) for shape in still}
         self.pairs: list[Pair] = []
         for i, shape in enumerate(shapes):
             if scene.ground is not None:
@@ -139,7 +141,7 @@ class Contacts:
                 moved = ended
                 break
             moved = [
-                again(mover, Phase(start.q, start.p + total[columns], start.y, start.jacobian), h)
+                again(mover, start.having(start.p + total[columns]), h)
                 if total[columns].any()
                 else end
                 for mover, start, end, columns in zip(
@@ -169,7 +171,7 @@ class Contacts:
             if mover.loads.stops is not None:
                 worst = max(worst, -room(phase.q, mover.loads.stops))
             for index, goal in mover.loads.goals:
-                gap = float(np.linalg.norm(goal - mover.places(phase)[index]))
+                gap = float(np.linalg.norm(goal - mover.cloud(phase).points[index]))
                 worst = max(worst, gap / mover.size)
         return worst
 
@@ -177,33 +179,29 @@ class Contacts:
         out = []
         for pair in self.pairs:
             first, second = pair.first, pair.second
-            others, q = _NOWHERE, _NOTHING
+            other, q = None, _NOTHING
             if second is not None:
-                others = self._places(second, phases)
+                other = self._cloud(second, phases)
                 q = q if second.mover < 0 else phases[second.mover].q
-            touches = pair.find(self._places(first, phases), others, q)
+            touches = pair.find(self._cloud(first, phases), other, q)
             if touches is not None:
                 out.append((pair, touches))
         return out
 
-    def _places(self, shape: Shape, phases: list[Phase]) -> np.ndarray:
+    def _cloud(self, shape: Shape, phases: list[Phase]) -> Cloud:
         if shape.mover < 0:
             return self._still[id(shape)]
-        return self.movers[shape.mover].places(phases[shape.mover])
+        return self.movers[shape.mover].cloud(phases[shape.mover])
 
     def _rates(self, phases: list[Phase]) -> np.ndarray:
         """[K] of all movers."""
-        return np.concatenate(
-            [mover.rates(phase) for mover, phase in zip(self.movers, phases, strict=True)]
-        )
+        return np.concatenate([phase.rates for phase in phases])
 
     def _inverses(self, phases: list[Phase], h: float) -> np.ndarray:
         """[K, K] inverse mass matrices of all movers, with what stiffness adds in a step h."""
         out = np.zeros((self._width, self._width))
         for mover, phase, columns in zip(self.movers, phases, self._columns, strict=True):
-            write_inverse(
-                phase.jacobian, mover.loads.stiffness, 0.25 * h * h, out[columns, columns]
-            )
+            write_inverse(phase.metric, mover.loads.stiffness, 0.25 * h * h, out[columns, columns])
         return out
 
     def _jacobian(self, out, pair: Pair, touches: Touches, places, phases: list[Phase]):
@@ -218,7 +216,7 @@ class Contacts:
             q, at_other = phases[second.mover].q, self._columns[second.mover].start
             if second.is_linked:
                 carried = second.map.carried_jacobians  # pyright: ignore[reportAttributeAccessIssue]
-                points = self._places(first, places)[touches.index]
+                points = self._cloud(first, places).points[touches.index]
                 other = carried(q, touches.carrier, points)
             else:
                 other = second.map.place_jacobians(q, touches.carrier)
@@ -238,7 +236,8 @@ class Contacts:
             if first.mover >= 0:
                 columns = self._columns[first.mover]
                 own = (columns.start, columns.stop)
-                way = (self._places(first, ended) - self._places(first, begun))[touches.index]
+                start, end = (self._cloud(first, when).points for when in (begun, ended))
+                way = end[touches.index] - start[touches.index]
             write_touches(
                 jacobian, velocity, target, bounce, frames, touches.gap, way, own,
                 moved, change, rates, h,
@@ -264,7 +263,7 @@ class Contacts:
                 jacobian, velocity, target, _, bounce, _ = self._rows.add(len(hit), STOP)
                 write_stops(
                     jacobian, velocity, target, bounce, hit, stops, side, begun[number].q, q,
-                    change, mover.rates(begun[number]), first, h, min(0.2 / h, _RETURN),
+                    change, begun[number].rates, first, h, min(0.2 / h, _RETURN),
                 )  # fmt: skip
                 added.append(_Held(jacobian.copy(), number, hit, side))
         return added
@@ -284,12 +283,12 @@ class Contacts:
                     begun[number].q, np.array([index])
                 )
                 velocity[:] = -(jacobian @ change)
-                target[:] = (goal - mover.places(ended[number])[index]) / h
+                target[:] = (goal - mover.cloud(ended[number]).points[index]) / h
 
     def _check_leads(self, phases: list[Phase]) -> None:
         for mover, phase in zip(self.movers, phases, strict=True):
             for index, goal in mover.loads.goals:
-                missing = float(np.linalg.norm(goal - mover.places(phase)[index]))
+                missing = float(np.linalg.norm(goal - mover.cloud(phase).points[index]))
                 if missing > _MISSED * mover.size:
                     raise Diverged(
                         f"a led place of '{mover.actor.name}' misses its target by {missing:.3g} "
@@ -333,7 +332,7 @@ class Contacts:
         solved, total = later.solve(self._inverses(moved, 0.0), self._accuracy)
         _remember(again, solved, 1)
         return [
-            Phase(phase.q, phase.p + total[columns], phase.y, phase.jacobian)
+            phase.having(phase.p + total[columns])
             for phase, columns in zip(moved, self._columns, strict=True)
         ]
 

@@ -27,9 +27,8 @@ class Damping:
         self._is_viscous = bool(self.viscosity.any())
 
     def load(self, state: State) -> Load:
-        """The damping matrix."""
+        """What resists."""
         rate = state.material.damping if self.rate is None else self.rate
         if not self._is_viscous:
-            return Load(damping=rate * state.metric)
-        viscous = square(self.viscosity, len(state.q), "viscosity")
-        return Load(damping=viscous + rate * state.metric if rate else viscous)
+            return Load(decay=rate)
+        return Load(decay=rate, damping=square(self.viscosity, len(state.q), "viscosity"))

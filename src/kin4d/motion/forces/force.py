@@ -9,9 +9,9 @@ import numba
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.motion.flow import metric
 from kin4d.motion.maps.point_map import PointMap
 from kin4d.motion.materials import Material
+from kin4d.motion.phase import Phase
 
 Place = tuple[float, float, float]
 
@@ -23,7 +23,7 @@ class Panels(NamedTuple):
         centers: [N] places.
         corners: [N, 3] places around each, which give the normal.
         areas: [N] m^2, at rest.
-        exposed: Part of it that the air sees: half where a closed surface shows only one side.
+        exposed: [N] m^2 that the air sees: half of a closed surface, which shows only one side.
         followed: [M] places whose Jacobians are asked for: the centers and, if a force needs them,
             the corners.
     """
@@ -31,12 +31,32 @@ class Panels(NamedTuple):
     centers: np.ndarray
     corners: np.ndarray
     areas: np.ndarray
-    exposed: float
+    exposed: np.ndarray
     followed: np.ndarray
 
 
+class Setting(NamedTuple):
+    """What stays the same of an actor.
+
+    Attributes:
+        rest: [k] the body's coordinates at rest.
+        limits: [k, 2] the body's limits.
+        material: What it is made of.
+        map: The compiled body.
+        sites: Numbers of the map's places that forces act at.
+        panels: Pieces of surface, if a force asks for them.
+    """
+
+    rest: np.ndarray
+    limits: np.ndarray
+    material: Material
+    map: PointMap
+    sites: dict[Place, int]
+    panels: Panels | None
+
+
 class State:
-    """One actor at one instant, read-only. Points and metric are computed when asked for.
+    """One actor at one instant, read-only. Points and places are computed when asked for.
 
     Attributes:
         time: Seconds.
@@ -44,33 +64,27 @@ class State:
         ahead: (start, end) seconds of the step to come.
         q: [k] coordinates.
         qd: [k] their rates, 1/s.
+        metric: [k, k] mass matrix G(q) = J^T M J.
         rest: [k] the body's coordinates at rest.
         limits: [k, 2] the body's limits.
         material: What it is made of.
         map: The compiled body.
+        sites: Numbers of the map's places that forces act at.
     """
 
     def __init__(
         self,
+        setting: Setting,
+        phase: Phase,
+        qd: np.ndarray,
         *,
         time: float,
         span: tuple[float, float],
         ahead: tuple[float, float],
-        q: np.ndarray,
-        qd: np.ndarray,
-        y: np.ndarray,
-        jacobian: np.ndarray,
-        rest: np.ndarray,
-        limits: np.ndarray,
-        material: Material,
-        map: PointMap,
-        sites: dict[Place, int],
-        panels: Panels | None,
     ) -> None:
         self.time, self.span, self.ahead = time, span, ahead
-        self.q, self.qd = q, qd
-        self.rest, self.limits, self.material, self.map = rest, limits, material, map
-        self._y, self._jacobian, self._sites, self._panels = y, jacobian, sites, panels
+        self.q, self.qd, self.metric, self._phase = phase.q, qd, phase.metric, phase
+        self.rest, self.limits, self.material, self.map, self.sites, self._panels = setting
 
     @property
     def mass(self) -> np.ndarray:
@@ -80,24 +94,19 @@ class State:
     @cached_property
     def points(self) -> np.ndarray:
         """[P, 3] mass points, metres."""
-        return self.map.points(self.q, self._y)
+        return self.map.points(self.q, self._phase.y)
 
     @cached_property
     def velocities(self) -> np.ndarray:
         """[P, 3] velocities of the mass points, m/s."""
-        return self.map.velocities(self.q, self._jacobian, self.qd)
-
-    @cached_property
-    def metric(self) -> np.ndarray:
-        """[k, k] mass matrix G(q) = J^T M J."""
-        return metric(self._jacobian)
+        return self.map.velocities(self.q, self._phase.jacobian, self.qd)
 
     def site(self, at: Place) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Position [3] (m), velocity [3] (m/s) and Jacobian [3, k] of a place on the surface.
 
         `at` is where the place is on the surface at rest; it is an attribute `at` of the force.
         """
-        index = self._sites[at]
+        index = self.sites[at]
         jacobian = self.map.place_jacobians(self.q, np.array([index]))[0]
         return self.map.places(self.q)[index], jacobian @ self.qd, jacobian
 
@@ -109,18 +118,17 @@ class State:
         Only for actors with a force that has an attribute `panels = True`.
         """
         assert self._panels is not None, "no force of this actor asks for panels"
+        centers, corners, _, exposed, _ = self._panels
         places = self._panels_seen[0]
-        moving = self.panel_jacobians.reshape(-1, len(self.qd))
-        velocities = (moving @ self.qd).reshape(-1, 3)
-        normals = _normals(places, self._panels.corners)
-        areas = self._panels.exposed * self._panels.areas
-        return places[self._panels.centers], velocities, normals, areas
+        velocities = (self.panel_columns @ self.qd).reshape(-1, 3)
+        return places[centers], velocities, _normals(places, corners), exposed
 
     @property
-    def panel_jacobians(self) -> np.ndarray:
-        """[N, 3, k] of the panels' centres."""
+    def panel_columns(self) -> np.ndarray:
+        """[3 N, k] Jacobians of the panels' centres."""
         assert self._panels is not None, "no force of this actor asks for panels"
-        return self._panels_seen[1][: len(self._panels.centers)]
+        count = len(self._panels.centers)
+        return self._panels_seen[1][:count].reshape(3 * count, len(self.q))
 
     @property
     def triangles(self) -> tuple[np.ndarray, np.ndarray]:
@@ -164,6 +172,7 @@ class Load(NamedTuple):
         stiffness: [k, k] or [k] K of a force pull - K q, stepped implicitly: it may be stiff.
         pull: [k] the constant part of that force.
         damping: [k, k] C of a force -C dq/dt, stepped implicitly.
+        decay: 1/s, of a force -decay G dq/dt: cheaper than the same as a matrix.
         soft_limits: [k, 4] lower, upper, stiffness, softness: see `flow.barrier_slope`.
         stops: [k, 3] lower, upper and restitution of hard stops.
         goals: ((at, position [3] m), ...) where places have to be when `ahead` ends.
@@ -178,6 +187,7 @@ class Load(NamedTuple):
     stiffness: np.ndarray | None = None
     pull: np.ndarray | None = None
     damping: np.ndarray | None = None
+    decay: float = 0.0
     soft_limits: np.ndarray | None = None
     stops: np.ndarray | None = None
     goals: tuple[tuple[Place, np.ndarray], ...] = ()

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.motion.flow import barrier_energy
+from kin4d.motion.barrier import barrier_energy
 from kin4d.motion.forces.force import Load, State
 from kin4d.motion.maps.point_map import PointMap
 

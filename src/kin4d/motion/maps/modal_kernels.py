@@ -11,7 +11,7 @@ import numba
 import numpy as np
 
 from kin4d.bodies.modal import Ties
-from kin4d.motion.maps.rotation import LOOSE, root_or_world, root_pose, write_rooted
+from kin4d.motion.maps.rotation import LOOSE, root_or_world, write_rooted, write_turn
 
 
 class ModalData(NamedTuple):
@@ -50,11 +50,9 @@ def _turns(ties, own, with_jacobian):
     count, k = len(ties.rest), ties.spin.shape[2]
     vectors = ties.spin.reshape(3 * count, k) @ own
     turns, turning = np.empty((count, 3, 3)), np.empty((count if with_jacobian else 0, 3, k))
-    vector, slope = np.zeros(6), np.empty((3, 3))
+    slope = np.empty((3, 3))
     for n in range(count):
-        for r in range(3):
-            vector[3 + r] = vectors[3 * n + r]
-        root_pose(vector, turns[n], slope)
+        write_turn(vectors[3 * n], vectors[3 * n + 1], vectors[3 * n + 2], turns[n], slope)
         if with_jacobian:
             for r in range(3):
                 a, b, d = slope[r, 0], slope[r, 1], slope[r, 2]

@@ -2,41 +2,58 @@
 
 from __future__ import annotations
 
+from math import factorial
+
 import numba
 import numpy as np
 
 LOOSE = {"reassoc", "contract", "nsz"}  # sums in any order, so that they are vectorised
 
 
-@numba.njit(cache=True, error_model="numpy")
+_TERMS = 10  # of the series below: they leave less than 1e-16 for angles of up to _SMALL
+_SMALL = 1.2
+_SINE, _COSINE, _REST = (
+    tuple((-1) ** n / factorial(2 * n + more) for n in range(_TERMS)) for more in (1, 2, 3)
+)
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def root_pose(q, rotation, turning):
     """Write the rotation [3, 3] of the rotation vector q[3:6] and, column by column in `turning`
     [3, 3], the angular velocity (rad/s, world axes) per unit rate of each of its components."""
-    x, y, z = q[3], q[4], q[5]
+    write_turn(q[3], q[4], q[5], rotation, turning)
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
+def write_turn(x, y, z, rotation, turning):
+    """`root_pose` of a rotation vector (x, y, z)."""
     squared = x * x + y * y + z * z
-    if squared < 1e-8:
-        a = 1.0 - squared / 6
-        b = 0.5 - squared / 24
-        c = 1.0 / 6 - squared / 120
+    if squared < _SMALL * _SMALL:
+        # sin(t) / t, (1 - cos(t)) / t^2 and (t - sin(t)) / t^3 as series in t^2.
+        a, b, c = 0.0, 0.0, 0.0
+        for n in range(_TERMS - 1, -1, -1):
+            a, b, c = a * squared + _SINE[n], b * squared + _COSINE[n], c * squared + _REST[n]
     else:
         angle = np.sqrt(squared)
         a = np.sin(angle) / angle
         b = (1.0 - np.cos(angle)) / squared
         c = (1.0 - a) / squared
-    for r in range(3):
-        for s in range(3):
-            outer = q[3 + r] * q[3 + s]
-            rotation[r, s] = b * outer
-            turning[r, s] = c * outer
-        rotation[r, r] += 1.0 - b * squared
-        turning[r, r] += 1.0 - c * squared
-    for matrix, factor in ((rotation, a), (turning, b)):
-        matrix[0, 1] -= factor * z
-        matrix[1, 0] += factor * z
-        matrix[0, 2] += factor * y
-        matrix[2, 0] -= factor * y
-        matrix[1, 2] -= factor * x
-        matrix[2, 1] += factor * x
+    _write_mixed(rotation, x, y, z, a, b, 1.0 - b * squared)
+    _write_mixed(turning, x, y, z, b, c, 1.0 - c * squared)
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
+def _write_mixed(out, x, y, z, skew, outer, unit):
+    """Write skew [v]x + outer v v^T + unit 1 for v = (x, y, z)."""
+    out[0, 0], out[1, 1], out[2, 2] = (
+        unit + outer * x * x,
+        unit + outer * y * y,
+        unit + outer * z * z,
+    )
+    a, b, c = outer * x * y, outer * x * z, outer * y * z
+    out[0, 1], out[1, 0] = a - skew * z, a + skew * z
+    out[0, 2], out[2, 0] = b + skew * y, b - skew * y
+    out[1, 2], out[2, 1] = c - skew * x, c + skew * x
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)

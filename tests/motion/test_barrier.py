@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kin4d.motion.flow import barrier_energy, barrier_slope
+from kin4d.motion.barrier import barrier_energy, barrier_slope
 
 LIMIT = np.array([[-0.5, 1.0, 40.0, 0.06]])
 
