@@ -108,9 +108,9 @@ class ImplicitEuler(_Ode):
         q = phase.q + h * qd
         for _ in range(50):
             y, jacobian = mover.map.embed(q)
-            trial = Phase(q, phase.p, y, jacobian)
             rate = (q - phase.q) / h
-            loads = _loads(mover, trial, rate, time + h, h)
+            trial = Phase.moving(q, rate, y, jacobian)
+            loads = _loads(mover, trial, time + h, h)
             slope, curve = _potential(loads, q)
             force = loads.force + jacobian.T @ loads.weight - slope
             normal = trial.metric + h * h * curve
@@ -154,7 +154,7 @@ def acceleration(mover: Mover, q: np.ndarray, qd: np.ndarray, time: float, h: fl
     """qdd [k] of the Euler-Lagrange equation with all loads."""
     y, jacobian = mover.map.embed(q)
     phase = Phase.moving(q, qd, y, jacobian)
-    loads = _loads(mover, phase, qd, time, h)
+    loads = _loads(mover, phase, time, h)
     slope, _ = _potential(loads, q)
     force = loads.force - slope + jacobian.T @ (loads.weight - curvature(mover, q, qd))
     resistance = loads.resistance(phase.metric)
@@ -182,9 +182,9 @@ def curvature(mover: Mover, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     return (8 * (near[0] - near[1]) - (far[0] - far[1])) / (12 * s)
 
 
-def _loads(mover: Mover, phase: Phase, qd: np.ndarray, time: float, h: float) -> Loads:
+def _loads(mover: Mover, phase: Phase, time: float, h: float) -> Loads:
     window = (time - 1e-3 * h, time + 1e-3 * h)
-    return mover.loads_at(phase, qd, time, span=window, ahead=window)
+    return mover.loads_at(phase, time, span=window, ahead=window)
 
 
 def _potential(loads: Loads, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

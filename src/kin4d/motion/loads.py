@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from kin4d.motion.forces.force import Load, State
+from kin4d.motion.forces.force import Force, State
 from kin4d.motion.maps.point_map import PointMap
 from kin4d.motion.phase import Phase
 
@@ -38,8 +39,12 @@ class Loads:
     damping: np.ndarray | None = None
     decay: float = 0.0
     stops: np.ndarray | None = None
-    goals: list[tuple[int, np.ndarray]] = field(default_factory=list)
+    goals: tuple[tuple[int, np.ndarray], ...] = ()
     energy: float = 0.0
+
+    def copy(self) -> Loads:
+        """The same, to add to."""
+        return Loads(*(getattr(self, name) for name in self.__slots__))
 
     def resistance(self, metric: np.ndarray) -> np.ndarray | None:
         """[k, k] all damping where the mass matrix is `metric`; None if there is none."""
@@ -49,27 +54,48 @@ class Loads:
 
 
 class Summed:
-    """Sums what forces answer, for one map."""
+    """Sums what forces on a thing answer; those that are steady are asked once.
 
-    def __init__(self, map: PointMap) -> None:
+    Args:
+        map: The compiled body.
+        forces: Everything that acts on it.
+    """
+
+    def __init__(self, map: PointMap, forces: Sequence[Force]) -> None:
         k = map.width
         self._map = map
-        self._nothing, self._free = np.zeros(k), np.zeros((k, k))
-        self._no_limits, self._no_weight = _NO_LIMITS.repeat(k, 0), np.zeros(map.size)
-        # The last weight on the mass points, what it is on the embedding, and the energy at y = 0.
-        self._weight: tuple[np.ndarray | None, np.ndarray, float] = (None, self._no_weight, 0.0)
+        self._none = Loads(
+            force=np.zeros(k),
+            weight=np.zeros(map.size),
+            pull=np.zeros(k),
+            stiffness=np.zeros((k, k)),
+            soft_limits=_NO_LIMITS.repeat(k, 0),
+        )
+        self._steady = [force for force in forces if getattr(force, "steady", False)]
+        self._changing = [force for force in forces if not getattr(force, "steady", False)]
+        self._base: Loads | None = None
 
-    def of(self, loads: list[Load], state: State, phase: Phase) -> Loads:
+    def at(self, state: State, phase: Phase) -> Loads:
         """Everything that acts in a state, which is that of `phase`."""
-        out = Loads(self._nothing, self._no_weight, self._nothing, self._free, self._no_limits)
-        points = weight = None
-        for load in loads:
+        if self._base is None:
+            self._base = self._sum(self._none, self._steady, state, phase)
+            # The energy of a weight is linear in y: it is added when y is known.
+            self._base.energy += float(self._base.weight @ phase.y)
+        out = self._sum(self._base, self._changing, state, phase)
+        out.energy -= float(self._base.weight @ phase.y)
+        return out
+
+    def _sum(self, base: Loads, forces: list[Force], state: State, phase: Phase) -> Loads:
+        out, none = base.copy(), self._none
+        for force in forces:
+            load = force.load(state)
             out.energy += load.energy
             out.decay += load.decay
             if load.weight is not None:
-                weight = load.weight if weight is None else weight + load.weight
+                out.weight = out.weight + self._map.lift(load.weight)
+                out.energy -= float(np.vdot(load.weight, state.points))
             if load.points is not None:
-                points = load.points if points is None else points + load.points
+                out.force = out.force + phase.jacobian.T @ self._map.lift(load.points)
             if load.coordinates is not None:
                 out.force = out.force + load.coordinates
             for at, pushed in load.sites:
@@ -78,9 +104,9 @@ class Summed:
                 out.force = out.force + load.panels.ravel() @ state.panel_columns
             if load.stiffness is not None:
                 added = np.diag(load.stiffness) if load.stiffness.ndim == 1 else load.stiffness
-                out.stiffness = added if out.stiffness is self._free else out.stiffness + added
+                out.stiffness = added if out.stiffness is none.stiffness else out.stiffness + added
             if load.pull is not None:
-                out.pull = load.pull if out.pull is self._nothing else out.pull + load.pull
+                out.pull = load.pull if out.pull is none.pull else out.pull + load.pull
             if load.damping is not None:
                 out.damping = load.damping if out.damping is None else out.damping + load.damping
             if load.soft_limits is not None:
@@ -88,15 +114,5 @@ class Summed:
             if load.stops is not None:
                 out.stops = load.stops
             for at, target in load.goals:
-                out.goals.append((state.sites[at], target))
-        if points is not None:
-            out.force = out.force + phase.jacobian.T @ self._map.lift(points)
-        if weight is not None:
-            known, lifted, offset = self._weight
-            if weight is not known:
-                lifted = self._map.lift(weight)
-                offset = float(np.vdot(weight, state.points) - lifted @ phase.y)
-                self._weight = (weight, lifted, offset)
-            out.weight = lifted
-            out.energy -= offset + float(lifted @ phase.y)
+                out.goals = (*out.goals, (state.sites[at], target))
         return out

@@ -42,7 +42,7 @@ class Mover:
     """
 
     def __init__(self, actor: Actor, forces: tuple[Force, ...], *, whole: bool = False) -> None:
-        self.actor, self.forces, self.material = actor, forces, actor.substance
+        self.actor, self.material = actor, actor.substance
         self._halvings = 0 if whole else _DEEPEST
         self._depth, self._patience = 0, 0
         body, mesh = actor.body, actor.body.rest
@@ -72,7 +72,7 @@ class Mover:
         self._setting = Setting(
             body.q0.numpy(), body.limits.numpy(), self.material, self.map, sites, pieces
         )
-        self._summed = Summed(self.map)
+        self._summed = Summed(self.map, forces)
         q, qd = np.array(actor.q), np.asarray(actor.qd)
         y, jacobian = self.map.embed(q)
         self.phase = Phase.moving(q, qd, y, jacobian)
@@ -118,15 +118,14 @@ class Mover:
     def loads_at(
         self,
         phase: Phase,
-        qd: np.ndarray,
         time: float,
         *,
         span: tuple[float, float],
         ahead: tuple[float, float],
     ) -> Loads:
         """Ask every force."""
-        state = State(self._setting, phase, qd, time=time, span=span, ahead=ahead)
-        return self._summed.of([force.load(state) for force in self.forces], state, phase)
+        state = State(self._setting, phase, time=time, span=span, ahead=ahead)
+        return self._summed.at(state, phase)
 
     def flow(self, phase: Phase, h: float, loads: Loads, *, order: int) -> Phase | None:
         """The conservative part of a step; halved where it does not go through, None if never."""

@@ -130,7 +130,6 @@ class World:
         now = self.time
         return mover.loads_at(
             phase,
-            phase.rates,
             now,
             span=(max(now - before, 0.0), now + after),
             ahead=(now, now + 2 * after),

@@ -236,8 +236,8 @@ class Contacts:
             if first.mover >= 0:
                 columns = self._columns[first.mover]
                 own = (columns.start, columns.stop)
-                start, end = (self._cloud(first, when).points for when in (begun, ended))
-                way = end[touches.index] - start[touches.index]
+                start = first.map.places(begun[first.mover].q, touches.index)
+                way = self._cloud(first, ended).points[touches.index] - start
             write_touches(
                 jacobian, velocity, target, bounce, frames, touches.gap, way, own,
                 moved, change, rates, h,

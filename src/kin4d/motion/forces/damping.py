@@ -18,6 +18,8 @@ class Damping:
             Rayleigh's stiffness term is `viscosity = beta * K`.
     """
 
+    steady = True
+
     def __init__(self, rate: float | None = None, *, viscosity: float | np.ndarray = 0.0) -> None:
         self.rate, self.viscosity = rate, np.array(viscosity, np.float64)
         if rate is not None and not (np.isfinite(rate) and rate >= 0):

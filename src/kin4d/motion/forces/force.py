@@ -63,7 +63,6 @@ class State:
         span: (start, end) seconds around `time` for which forces are taken from this state.
         ahead: (start, end) seconds of the step to come.
         q: [k] coordinates.
-        qd: [k] their rates, 1/s.
         metric: [k, k] mass matrix G(q) = J^T M J.
         rest: [k] the body's coordinates at rest.
         limits: [k, 2] the body's limits.
@@ -76,15 +75,19 @@ class State:
         self,
         setting: Setting,
         phase: Phase,
-        qd: np.ndarray,
         *,
         time: float,
         span: tuple[float, float],
         ahead: tuple[float, float],
     ) -> None:
         self.time, self.span, self.ahead = time, span, ahead
-        self.q, self.qd, self.metric, self._phase = phase.q, qd, phase.metric, phase
+        self.q, self.metric, self._phase = phase.q, phase.metric, phase
         self.rest, self.limits, self.material, self.map, self.sites, self._panels = setting
+
+    @property
+    def qd(self) -> np.ndarray:
+        """[k] rates of the coordinates, 1/s."""
+        return self._phase.rates
 
     @property
     def mass(self) -> np.ndarray:
@@ -106,9 +109,9 @@ class State:
 
         `at` is where the place is on the surface at rest; it is an attribute `at` of the force.
         """
-        index = self.sites[at]
-        jacobian = self.map.place_jacobians(self.q, np.array([index]))[0]
-        return self.map.places(self.q)[index], jacobian @ self.qd, jacobian
+        here = np.array([self.sites[at]])
+        jacobian = self.map.place_jacobians(self.q, here)[0]
+        return self.map.places(self.q, here)[0], jacobian @ self.qd, jacobian
 
     @cached_property
     def panels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -210,7 +213,11 @@ def _normals(places, corners):
 
 @runtime_checkable
 class Force(Protocol):
-    """Anything with this one method. One that acts at a place has it as attribute `at` [3]."""
+    """Anything with this one method.
+
+    One that acts at a place has it as attribute `at` [3]. One whose load never changes says so with
+    an attribute `steady = True` and is asked once.
+    """
 
     def load(self, state: State) -> Load:
         """What the force does in this state."""

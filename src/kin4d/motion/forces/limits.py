@@ -38,6 +38,7 @@ class Limits:
         if not (np.isfinite(rate) and rate > 0 and 0 <= margin < 0.5):
             raise InputError("limits need rate > 0 and margin from 0 to 0.5", value=(rate, margin))
         self.restitution, self.rate, self.margin = restitution, rate, margin
+        self.steady = restitution is not None
         self.bounds = None if bounds is None else np.array(bounds, np.float64)
         self._known: WeakKeyDictionary[PointMap, np.ndarray] = WeakKeyDictionary()
 

@@ -56,10 +56,11 @@ class DirectMap(PointMap):
         """[n] covector of forces [P, 3] (N)."""
         return (force / self._root).ravel()
 
-    def places(self, q: np.ndarray) -> np.ndarray:
+    def places(self, q: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""
         with torch.no_grad():
-            return self._probe(torch.from_numpy(q)).numpy()
+            found = self._probe(torch.from_numpy(q)).numpy()
+        return found if index is None else found[index]
 
     def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
         """d places / dq [N, 3, k]."""

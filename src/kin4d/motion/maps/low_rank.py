@@ -122,9 +122,10 @@ class LowRankMap(PointMap):
             return np.einsum("pi,pir->r", force, self._basis)
         return (self._to_lumps @ force).ravel()
 
-    def places(self, q: np.ndarray) -> np.ndarray:
+    def places(self, q: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""
-        return self._carried(self._spots, q, False)[0]
+        spots = self._spots if index is None else tuple(part[index] for part in self._spots)
+        return self._carried(spots, q, False)[0]
 
     def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
         """d places / dq [N, 3, k]."""

@@ -151,13 +151,26 @@ def modal_recalled(data, q, y, jacobian):
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
-def modal_places(data, q, known, spots):
-    """Places [S, 3], given what `modal_nodes` found."""
+def modal_places_recalled(data, q, y, spots):
+    """All places [S, 3], from what `modal_embed` wrote at q: without the ties."""
+    turns, _ = _turns(data.ties, q[data.first :], False)
+    rotation, _, origin = root_or_world(data.first, q)
+    nodes = np.empty((len(turns), 3))
+    for n in range(len(nodes)):
+        a, b, d = y[3 * n : 3 * n + 3] / data.root_mass[n] - origin
+        for r in range(3):
+            nodes[n, r] = rotation[0, r] * a + rotation[1, r] * b + rotation[2, r] * d
+    return modal_places(data, q, (nodes, turns), spots, np.arange(len(spots.begin) - 1))
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
+def modal_places(data, q, known, spots, index):
+    """Places [N, 3] of the places `index`, given what `modal_nodes` found."""
     nodes, turns = known[0], known[1]
     rotation, _, origin = root_or_world(data.first, q)
-    out = np.empty((len(spots.begin) - 1, 3))
-    for p in range(len(out)):
-        x, y, z = 0.0, 0.0, 0.0
+    out = np.empty((len(index), 3))
+    for i in range(len(index)):
+        p, x, y, z = index[i], 0.0, 0.0, 0.0
         for at in range(spots.begin[p], spots.begin[p + 1]):
             n, share = spots.carrier[at], spots.share[at]
             a, b, d = spots.arm[at, 0], spots.arm[at, 1], spots.arm[at, 2]
@@ -165,7 +178,7 @@ def modal_places(data, q, known, spots):
             y += share * nodes[n, 1] + turns[n, 1, 0] * a + turns[n, 1, 1] * b + turns[n, 1, 2] * d
             z += share * nodes[n, 2] + turns[n, 2, 0] * a + turns[n, 2, 1] * b + turns[n, 2, 2] * d
         for r in range(3):
-            out[p, r] = rotation[r, 0] * x + rotation[r, 1] * y + rotation[r, 2] * z + origin[r]
+            out[i, r] = rotation[r, 0] * x + rotation[r, 1] * y + rotation[r, 2] * z + origin[r]
     return out
 
 
@@ -209,5 +222,5 @@ def modal_place_jacobians(data, q, known, spots, index):
 def modal_seen(data, q, y, jacobian, spots, index):
     """`modal_recalled`, `modal_places` and `modal_place_jacobians` in one call."""
     known = modal_recalled(data, q, y, jacobian)
-    places = modal_places(data, q, known, spots)
+    places = modal_places(data, q, known, spots, np.arange(len(spots.begin) - 1))
     return known, places, modal_place_jacobians(data, q, known, spots, index)

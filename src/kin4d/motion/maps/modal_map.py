@@ -13,6 +13,7 @@ from kin4d.motion.maps.modal_kernels import (
     modal_nodes,
     modal_place_jacobians,
     modal_places,
+    modal_places_recalled,
     modal_recalled,
     modal_seen,
 )
@@ -32,7 +33,7 @@ class ModalMap(MassPointMap):
         self.width, self.size = first + len(body.q0), 3 * len(self.mass)
         ties = Ties(*map(np.ascontiguousarray, body.ties))
         self.data = ModalData(first=first, ties=ties, root_mass=np.sqrt(self.mass))
-        self._spots = _spots(body, places)
+        self._spots, self._all = _spots(body, places), np.arange(len(places))
         self._known: dict[bytes, tuple[np.ndarray, ...]] = {}
         self._noted: tuple[np.ndarray, ...] = (np.zeros(0),)
 
@@ -42,9 +43,12 @@ class ModalMap(MassPointMap):
         modal_embed(self.data, q, y, jacobian, True)
         return y, jacobian
 
-    def places(self, q: np.ndarray) -> np.ndarray:
+    def places(self, q: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""
-        return modal_places(self.data, q, self._nodes(q, moving=False), self._spots)
+        if index is None and q is self._noted[0]:
+            return modal_places_recalled(self.data, q, self._noted[1], self._spots)
+        index = self._all if index is None else index
+        return modal_places(self.data, q, self._nodes(q, moving=False), self._spots, index)
 
     def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
         """d places / dq [N, 3, k]."""

@@ -59,8 +59,8 @@ class PointMap(ABC):
         """Told that y and dy/dq were found at q, should that be of use."""
 
     @abstractmethod
-    def places(self, q: np.ndarray) -> np.ndarray:
-        """The places on the surface [S, 3] (m)."""
+    def places(self, q: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        """The places on the surface [S, 3] (m), or those of them in `index` [N]."""
 
     @abstractmethod
     def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:

@@ -91,9 +91,10 @@ class SkinnedMap(PointMap):
         """[n] covector of forces [P, 3] (N)."""
         return (self._spread.T @ force / self._root).ravel()
 
-    def places(self, q: np.ndarray) -> np.ndarray:
+    def places(self, q: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""
-        return self._seen(q, np.arange(len(self._corners)), with_jacobian=False)[0]
+        index = np.arange(len(self._corners)) if index is None else index
+        return self._seen(q, index, with_jacobian=False)[0]
 
     def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
         """d places / dq [N, 3, k]."""

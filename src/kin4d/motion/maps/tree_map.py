@@ -69,6 +69,7 @@ class TreeMap(MassPointMap):
         self.mass = mass * mass_scale
         self.floating, self.width = floating, first + len(body.coordinates)
         self.size = 3 * len(mass)
+        self._all = np.arange(len(place_frame))
         self.data = TreeData(
             first=first,
             parent=np.array(parent, np.int64),
@@ -103,9 +104,9 @@ class TreeMap(MassPointMap):
         tree_embed(self.data, q, y, jacobian, True)
         return y, jacobian
 
-    def places(self, q: np.ndarray) -> np.ndarray:
+    def places(self, q: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""
-        return tree_places(self.data, q)
+        return tree_places(self.data, q, self._all if index is None else index)
 
     def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
         """d places / dq [N, 3, k]."""
@@ -275,13 +276,13 @@ def tree_embed(data, q, y, jacobian, with_jacobian):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def tree_places(data, q):
-    """[S, 3] world positions of the places."""
+def tree_places(data, q, index):
+    """[N, 3] world positions of the places `index`."""
     rotations, origins, _, _ = tree_frames(data, q)
-    out = np.empty((len(data.place_frame), 3))
-    for p in range(len(out)):
-        frame = data.place_frame[p]
-        _carry(rotations[frame], origins[frame], data.place_local[p], out[p])
+    out = np.empty((len(index), 3))
+    for i in range(len(index)):
+        frame = data.place_frame[index[i]]
+        _carry(rotations[frame], origins[frame], data.place_local[index[i]], out[i])
     return out
 
 
