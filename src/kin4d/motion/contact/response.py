@@ -18,13 +18,16 @@ from kin4d.motion.contact.detect import Cloud, cloud
 from kin4d.motion.contact.pairs import Pair, Touches
 from kin4d.motion.contact.rows import (
     Rows,
+    Sides,
     at_stops,
-    write_jacobian,
+    remember,
+    write_partings,
+    write_stopped,
     write_stops,
     write_touches,
 )
 from kin4d.motion.contact.shape import Shape
-from kin4d.motion.contact.solve import LEAD, STOP, TOUCH, room
+from kin4d.motion.contact.solve import LEAD, room
 from kin4d.motion.dense import write_inverse
 from kin4d.motion.materials import material
 from kin4d.motion.mover import Diverged, Mover
@@ -36,16 +39,16 @@ _RETURN = 50.0  # 1/s: part of the way beyond a stop that is taken back per seco
 _DEEP = 0.01  # Of the size: deeper than that at the start is a mistake.
 _ROUNDS = 4  # Impulses follow from a linear picture; where the motion curves they are found again.
 _MISSED = 0.01  # Of the size, by which a led place may miss its target.
-_NOTHING, _NO_JACOBIAN = np.zeros(0), np.zeros((0, 3, 0))
+_NOTHING, _NOWHERE, _NO_JACOBIAN = np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3, 0))
 
 
 class _Held(NamedTuple):
-    """Coordinates of a mover on one side's stops: Jacobians [N, 3, K] and which they are."""
+    """Coordinates [N] of a mover at stops on their sides [N], in rows from `first` on."""
 
-    jacobian: np.ndarray
     mover: int
     coordinates: np.ndarray
-    side: int
+    sides: np.ndarray
+    first: int
 
 
 class Contacts:
@@ -126,7 +129,7 @@ class Contacts:
                     pair.memory[0] = 0.0
                 return moved
             change = np.zeros(self._width) if inverses is None else inverses @ total
-            rows.clear()
+            rows.count = 0
             if found:
                 self._touch_rows(found, begun, moved, change, h)
             stops = self._stop_rows(begun, moved, change, h, held)
@@ -136,7 +139,7 @@ class Contacts:
             if inverses is None:
                 inverses = self._inverses(begun, h)
             impulse, total = rows.solve(inverses, self._accuracy)
-            _remember(found, impulse, 0)
+            self._remember(found, rows, 0)
             if not impulse.any():
                 moved = ended
                 break
@@ -151,7 +154,7 @@ class Contacts:
             if self._missed(moved) < self._near:
                 break
         self._check_leads(moved)
-        return self._part(found, stops, impulse[:, 0] > 0, moved)
+        return self._part(found, stops, moved)
 
     def _is_free(self, found: list[tuple[Pair, Touches]], phases: list[Phase]) -> bool:
         """Whether nothing is inside anything, at a stop or led: then nothing has to act."""
@@ -204,86 +207,73 @@ class Contacts:
             write_inverse(phase.metric, mover.loads.stiffness, 0.25 * h * h, out[columns, columns])
         return out
 
-    def _jacobian(self, out, pair: Pair, touches: Touches, places, phases: list[Phase]):
-        """Write [N, 3, K] of touches at `phases`, found where bodies are in `places`; frames."""
+    def _sides(
+        self, pair: Pair, touches: Touches, points: np.ndarray, phases: list[Phase]
+    ) -> tuple[Sides, np.ndarray]:
+        """How both sides of touches move at `phases`, and the first side's places [N, 3] there.
+
+        Contacts are found where the first side's places are `points` [S, 3].
+        """
         first, second = pair.first, pair.second
-        one = other = _NO_JACOBIAN
+        places, one, other = _NOWHERE, _NO_JACOBIAN, _NO_JACOBIAN
         at_one = at_other = 0
         if first.mover >= 0:
-            one = first.map.place_jacobians(phases[first.mover].q, touches.index)
+            places, one = first.map.followed(phases[first.mover].q, touches.index)
             at_one = self._columns[first.mover].start
         if second is not None and second.mover >= 0:
             q, at_other = phases[second.mover].q, self._columns[second.mover].start
             if second.is_linked:
                 carried = second.map.carried_jacobians  # pyright: ignore[reportAttributeAccessIssue]
-                points = self._cloud(first, places).points[touches.index]
-                other = carried(q, touches.carrier, points)
+                other = carried(q, touches.carrier, points[touches.index])
             else:
-                other = second.map.place_jacobians(q, touches.carrier)
-        return write_jacobian(out, touches.normal, one, at_one, other, at_other)
+                other = second.map.followed(q, touches.carrier)[1]
+        return Sides(one, at_one, other, at_other), places
 
     def _touch_rows(self, found, begun: list[Phase], ended, change: np.ndarray, h: float) -> None:
         """Rows of points near something; `change` [K] of the rates is due to impulses so far."""
         rates = self._rates(begun)
         moved = np.concatenate([b.q - a.q for a, b in zip(begun, ended, strict=True)])
         for pair, touches in found:
-            count, first = len(touches.index), pair.first
-            jacobian, velocity, target, friction, bounce, guess = self._rows.add(count, TOUCH)
-            guess[:] = pair.memory[0, touches.index]
-            friction[:] = pair.friction
-            frames = self._jacobian(jacobian, pair, touches, ended, begun)
-            own, way = (0, 0), np.zeros((count, 3))
-            if first.mover >= 0:
-                columns = self._columns[first.mover]
-                own = (columns.start, columns.stop)
-                start = first.map.places(begun[first.mover].q, touches.index)
-                way = self._cloud(first, ended).points[touches.index] - start
+            end = self._cloud(pair.first, ended).points
+            sides, start = self._sides(pair, touches, end, begun)
+            first = self._rows.reserve(len(touches.index))
+            surface = (pair.friction, pair.restitution, _RECOVERY * pair.first.size)
             write_touches(
-                jacobian, velocity, target, bounce, frames, touches.gap, way, own,
-                moved, change, rates, h,
-                _RECOVERY * first.size, pair.restitution,
+                self._rows.table, first, sides, touches.index, touches.gap, touches.normal,
+                pair.memory[0], surface, start, end, moved, change, rates, h,
             )  # fmt: skip
 
     def _stop_rows(self, begun, ended, change, h: float, held: dict) -> list[_Held]:
-        """Rows of coordinates at their stops or beyond, and of those `held` by them before.
-
-        Also (Jacobians, mover, coordinates, side) of them, one per side.
-        """
+        """Rows of coordinates at their stops or beyond, and of those `held` by them before."""
         added = []
         for number, mover in enumerate(self.movers):
             stops = mover.loads.stops
             if stops is None:
                 continue
-            q, first = ended[number].q, self._columns[number].start
-            for side in (0, 1):
-                before = held.setdefault((number, side), np.zeros(len(q), bool))
-                hit = at_stops(q, stops, side, self._near, before)
-                if not len(hit):
-                    continue
-                jacobian, velocity, target, _, bounce, _ = self._rows.add(len(hit), STOP)
-                write_stops(
-                    jacobian, velocity, target, bounce, hit, stops, side, begun[number].q, q,
-                    change, begun[number].rates, first, h, min(0.2 / h, _RETURN),
-                )  # fmt: skip
-                added.append(_Held(jacobian.copy(), number, hit, side))
+            start, end = begun[number], ended[number]
+            before = held.setdefault(number, np.zeros((2, len(end.q)), bool))
+            hit, side = at_stops(end.q, stops, self._near, before)
+            if not len(hit):
+                continue
+            first = self._rows.reserve(len(hit))
+            write_stops(
+                self._rows.table, first, hit, side, stops, start.q, end.q, change, start.rates,
+                self._columns[number].start, h, min(0.2 / h, _RETURN),
+            )  # fmt: skip
+            added.append(_Held(number, hit, side, first))
         return added
-
-    def _gap(self, held: _Held, phase: Phase) -> np.ndarray:
-        """How far held coordinates are from their stops."""
-        stops = self.movers[held.mover].loads.stops
-        assert stops is not None
-        gap = phase.q - stops[:, held.side]
-        return (gap if held.side == 0 else -gap)[held.coordinates]
 
     def _lead_rows(self, begun, ended, change, h: float) -> None:
         for number, mover in enumerate(self.movers):
             for index, goal in mover.loads.goals:
-                jacobian, velocity, target, _, _, _ = self._rows.add(1, LEAD)
-                jacobian[:, :, self._columns[number]] = mover.map.place_jacobians(
+                first, table = self._rows.reserve(1), self._rows.table
+                jacobian = np.zeros((3, self._width))
+                jacobian[:, self._columns[number]] = mover.map.followed(
                     begun[number].q, np.array([index])
-                )
-                velocity[:] = -(jacobian @ change)
-                target[:] = (goal - mover.cloud(ended[number]).points[index]) / h
+                )[1][0]
+                table.kind[first], table.jacobian[first] = LEAD, jacobian
+                table.velocity[first], table.impulse[first] = -(jacobian @ change), 0.0
+                table.target[first] = (goal - mover.cloud(ended[number]).points[index]) / h
 
     def _check_leads(self, phases: list[Phase]) -> None:
         for mover, phase in zip(self.movers, phases, strict=True):
@@ -295,46 +285,52 @@ class Contacts:
                         "m: constraints contradict each other, or it jumps or is out of reach"
                     )
 
-    def _part(self, found, stops, hit: np.ndarray, moved: list[Phase]) -> list[Phase]:
+    def _part(self, found, stops: list[_Held], moved: list[Phase]) -> list[Phase]:
         """Velocities after touching: `moved` with impulses at the end of the step."""
-        rows, later, at = self._rows, self._later, 0
-        later.clear()
+        rows, later, at = self._rows.table, self._later, 0
+        later.count = 0
         again: list[tuple[Pair, Touches]] = []
-        qd = self._rates(moved)
+        rates = self._rates(moved)
         for pair, touches in found:
             count = len(touches.index)
-            here = np.flatnonzero(hit[at : at + count])
-            bounces, at = rows.bounce(at, count), at + count
+            here = np.flatnonzero(rows.impulse[at : at + count, 0] > 0)
+            bounces, at = rows.bounce[at : at + count], at + count
             if not len(here):
                 continue
             for shape in (pair.first, pair.second):
                 if shape is not None and shape.mover >= 0:
                     self.counts[shape.mover] += len(here)
-            jacobian, velocity, target, friction, _, guess = later.add(len(here), TOUCH)
             touching = touches.take(here)
-            guess[:] = pair.memory[1, touching.index]
             again.append((pair, touching))
-            friction[:] = pair.friction
-            self._jacobian(jacobian, pair, touching, moved, moved)
-            velocity[:], target[:] = jacobian @ qd, 0.0
-            target[:, 0] = bounces[here]
-        for known in stops:
-            gap = self._gap(known, moved[known.mover])
-            here = np.flatnonzero(hit[at : at + len(gap)] | (gap < self._near))
-            bounces, at = rows.bounce(at, len(gap)), at + len(gap)
-            if len(here):
-                jacobian, velocity, target, _, _, _ = later.add(len(here), STOP)
-                jacobian[:] = known.jacobian[here]
-                velocity[:], target[:] = jacobian @ qd, 0.0
-                target[:, 0] = bounces[here]
+            points = _NOWHERE if pair.second is None else self._cloud(pair.first, moved).points
+            sides, _ = self._sides(pair, touching, points, moved)
+            first = later.reserve(len(here))
+            write_partings(
+                later.table, first, sides, touching.index, touching.normal,
+                pair.memory[1], pair.friction, bounces[here], rates,
+            )  # fmt: skip
+        for held in stops:
+            limits = self.movers[held.mover].loads.stops
+            first = later.reserve(len(held.coordinates))
+            later.count = first + write_stopped(
+                later.table, first, held.coordinates, held.sides, limits, moved[held.mover].q,
+                self._near, rates, self._columns[held.mover].start, rows, held.first,
+            )  # fmt: skip
         if not later.count:
             return moved
-        solved, total = later.solve(self._inverses(moved, 0.0), self._accuracy)
-        _remember(again, solved, 1)
+        _, total = later.solve(self._inverses(moved, 0.0), self._accuracy)
+        self._remember(again, later, 1)
         return [
             phase.having(phase.p + total[columns])
             for phase, columns in zip(moved, self._columns, strict=True)
         ]
+
+    def _remember(self, found: list[tuple[Pair, Touches]], rows: Rows, stage: int) -> None:
+        """Keep the impulses of touches, which come first in `rows`, for the next step."""
+        at = 0
+        for pair, touches in found:
+            remember(pair.memory[stage], touches.index, rows.table, at)
+            at += len(touches.index)
 
     def _refuse_overlap(self) -> None:
         for pair, touches in self._find([mover.phase for mover in self.movers]):
@@ -346,13 +342,3 @@ class Contacts:
                     allowed=f"at most {_DEEP * pair.first.size:.3g} m, which is let out",
                     hint=f"move them {depth:.3g} m apart, or make one a ghost (contacts=0)",
                 )
-
-
-def _remember(found: list[tuple[Pair, Touches]], impulse: np.ndarray, stage: int) -> None:
-    """Keep the impulses of touches as first guesses for the next step."""
-    at = 0
-    for pair, touches in found:
-        count = len(touches.index)
-        pair.memory[stage] = 0.0
-        pair.memory[stage, touches.index] = impulse[at : at + count]
-        at += count

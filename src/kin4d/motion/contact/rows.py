@@ -2,85 +2,59 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 
-from kin4d.motion.contact.solve import frames_of, solve_impulses
+from kin4d.motion.contact.solve import STOP, TOUCH, frames_of, solve_impulses
 
 _SWEEPS = 100
 _MOST = 64  # Constraints there is room for at first.
 
 
-class Rows:
-    """Constraints on K coordinates; see `solve_impulses` for what they mean.
+class Table(NamedTuple):
+    """Constraints on K coordinates, as compiled code sees them; there may be room for more.
 
     Attributes:
-        count: N, how many there are.
-        kind: [N].
+        kind: [N], see `solve_impulses` for what they mean.
         jacobian: [N, 3, K].
         velocity: [N, 3] without impulses, m/s.
         target: [N, 3] m/s.
         friction: [N].
         bounce: [N] m/s with which what meets here has to part.
-        impulse: [N, 3] N s, guessed before `solve` and found by it.
+        impulse: [N, 3] N s, guessed before `Rows.solve` and found by it.
+    """
+
+    kind: np.ndarray
+    jacobian: np.ndarray
+    velocity: np.ndarray
+    target: np.ndarray
+    friction: np.ndarray
+    bounce: np.ndarray
+    impulse: np.ndarray
+
+
+class Rows:
+    """Constraints on K coordinates.
+
+    Attributes:
+        count: How many of the table are in use.
+        table: The constraints.
     """
 
     def __init__(self, width: int) -> None:
-        self.count, self._width = 0, width
-        self._room(_MOST)
-
-    def _room(self, most: int) -> None:
-        old = self.count and self._all()
-        self._kind = np.zeros(most, np.int64)
-        self._jacobian = np.zeros((most, 3, self._width))
-        self._velocity, self._target = np.zeros((most, 3)), np.zeros((most, 3))
-        self._friction, self._bounce = np.zeros(most), np.zeros(most)
-        self._impulse = np.zeros((most, 3))
-        if old:
-            for array, kept in zip(self._arrays(), old, strict=True):
-                array[: self.count] = kept
-
-    def _arrays(self):
-        return (
-            self._kind,
-            self._jacobian,
-            self._velocity,
-            self._target,
-            self._friction,
-            self._bounce,
-            self._impulse,
-        )
-
-    def _all(self):
-        return [array[: self.count] for array in self._arrays()]
-
-    def clear(self) -> None:
-        """Forget all constraints."""
         self.count = 0
+        self.table = _empty(_MOST, width)
 
-    def add(self, count: int, kind: int):
-        """Room for `count` more: jacobian, velocity, target, friction, bounce, guess (views)."""
+    def reserve(self, count: int) -> int:
+        """Room for `count` more, which are to be written from the returned one on."""
         first, self.count = self.count, self.count + count
-        if self.count > len(self._kind):
-            self.count = first
-            self._room(2 * (first + count))
-            self.count = first + count
-        new = slice(first, self.count)
-        self._kind[new] = kind
-        self._jacobian[new] = 0.0
-        self._impulse[new] = 0.0
-        return (
-            self._jacobian[new],
-            self._velocity[new],
-            self._target[new],
-            self._friction[new],
-            self._bounce[new],
-            self._impulse[new],
-        )
-
-    def bounce(self, first: int, count: int) -> np.ndarray:
-        """[count] m/s of the constraints from `first` on."""
-        return self._bounce[first : first + count]
+        if self.count > len(self.table.kind):
+            old, self.table = self.table, _empty(2 * self.count, self.table.jacobian.shape[2])
+            for array, kept in zip(self.table, old, strict=True):
+                array[:first] = kept[:first]
+        return first
 
     def solve(self, inverses: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
         """Impulses [N, 3] (a view) and what they add up to on the coordinates [K].
@@ -89,124 +63,197 @@ class Rows:
             inverses: [K, K] inverse mass matrix.
             tolerance: m/s.
         """
-        kind, jacobian, velocity, target, friction, _, impulse = self._all()
-        total = solve_impulses(
-            kind, jacobian, inverses, velocity, target, friction, impulse, _SWEEPS, tolerance
-        )
-        return impulse, total
+        total = solve_impulses(self.table, self.count, inverses, _SWEEPS, tolerance)
+        return self.table.impulse[: self.count], total
+
+
+def _empty(most: int, width: int) -> Table:
+    shapes = ((), (3, width), (3,), (3,), (), (), (3,))
+    return Table(np.zeros(most, np.int64), *(np.zeros((most, *shape)) for shape in shapes[1:]))
+
+
+class Sides(NamedTuple):
+    """How the two sides of N touches move, in the columns of all coordinates.
+
+    Attributes:
+        one: [N, 3, k] Jacobians of the first side; k is 0 if it stands still.
+        at_one: Its first column.
+        other: [N, 3, k] of the second side.
+        at_other: Its first column.
+    """
+
+    one: np.ndarray
+    at_one: int
+    other: np.ndarray
+    at_other: int
 
 
 @numba.njit(cache=True, error_model="numpy")
-def write_jacobian(out, normals, first, at_first, second, at_second):
-    """Write relative velocities in the contact frames [N, 3, K] of two sides' [N, 3, k]."""
-    frames = frames_of(normals)
-    for c in range(len(out)):
-        for a in range(3):
-            for r in range(3):
-                weight = frames[c, a, r]
-                for i in range(first.shape[2]):
-                    out[c, a, at_first + i] += weight * first[c, r, i]
-                for i in range(second.shape[2]):
-                    out[c, a, at_second + i] -= weight * second[c, r, i]
-    return frames
+def _begin_touch(table, at, c, frame, sides, friction, guess):
+    """Write kind, Jacobian, friction and first guess of the touch c of `sides` into row `at`."""
+    row = table.jacobian[at]
+    row[:] = 0.0
+    for a in range(3):
+        table.impulse[at, a] = guess[a]
+        for r in range(3):
+            weight = frame[a, r]
+            for i in range(sides.one.shape[2]):
+                row[a, sides.at_one + i] += weight * sides.one[c, r, i]
+            for i in range(sides.other.shape[2]):
+                row[a, sides.at_other + i] -= weight * sides.other[c, r, i]
+    table.kind[at], table.friction[at] = TOUCH, friction
+    return row
 
 
 @numba.njit(cache=True, error_model="numpy")
 def write_touches(
-    out, velocity, target, bounce, frames, gap, way, own, moved, change, rates, h, recovery,
-    restitution,
-):  # fmt: skip
-    """Velocities, targets and bounces of touches over a step.
+    table, first, sides, index, gap, normal, memory, surface, start, end, moved, change, rates, h
+):
+    """Touches over a step.
 
     Args:
-        out: [N, 3, K] their Jacobians.
-        velocity: [N, 3] m/s is written: the mean over the step, without impulses.
-        target: [N, 3] m/s is written: what brings each to the surface at the end of the step.
-        bounce: [N] m/s is written.
-        frames: [N, 3, 3] contact frames.
+        table: They are written here, from row `first` on.
+        first: See table.
+        sides: Jacobians at the start of the step.
+        index: [N] places of the first side.
         gap: [N] m at the end of the step.
-        way: [N, 3] m the first side's points go.
-        own: First and last column of the first side, whose `way` is exact.
+        normal: [N, 3].
+        memory: [C, 3] N s that acted last.
+        surface: Friction, restitution, and m/s at most with which what is inside is let out.
+        start: [N, 3] m places of the first side at the start of the step, if it moves.
+        end: [S, 3] m all its places at the end.
         moved: [K] what the coordinates change by.
         change: [K] the part of their mean rates that impulses found so far make.
         rates: [K] at the start of the step.
         h: Seconds.
-        recovery: m/s at most, with which what is inside is let out.
-        restitution: Of the pair.
     """
-    slow = 4 * 9.81 * h
-    for c in range(len(out)):
-        start = 0.0
+    friction, restitution, recovery = surface
+    slow, frames = 4 * 9.81 * h, frames_of(normal)
+    own = sides.one.shape[2]
+    for c in range(len(index)):
+        at = first + c
+        row = _begin_touch(table, at, c, frames[c], sides, friction, memory[index[c]])
+        velocity, target = table.velocity[at], table.target[at]
+        for a in range(3):
+            # The way of the first side is exact, that of the other linear.
+            total = 0.0
+            for i in range(len(moved)):
+                if i < sides.at_one or i >= sides.at_one + own:
+                    total += row[a, i] * moved[i]
+            if own:
+                for r in range(3):
+                    total += frames[c, a, r] * (end[index[c], r] - start[c, r])
+            velocity[a] = total / h
+            target[a] = 0.0
+        before, begun = gap[c] - h * velocity[0], 0.0
+        for i in range(len(moved)):
+            begun += row[0, i] * rates[i]
+            for a in range(3):
+                velocity[a] -= row[a, i] * change[i]
+        after = before + h * velocity[0]
+        if before > 0:
+            target[0] = -before / h
+        else:
+            target[0] = min(-0.2 * before / h, recovery)
+        # Normal speed at the moment of touching, between those at both ends of the step.
+        share = min(max(before / max(before - after, 1e-30), 0.0), 1.0)
+        speed = begun + share * 2.0 * (velocity[0] - begun)
+        table.bounce[at] = -restitution * speed if speed < -slow else 0.0
+
+
+@numba.njit(cache=True, error_model="numpy")
+def write_partings(table, first, sides, index, normal, memory, friction, bounce, rates):
+    """Touches at one instant, which have to part with `bounce` [N] (m/s); see `write_touches`."""
+    frames = frames_of(normal)
+    for c in range(len(index)):
+        at = first + c
+        row = _begin_touch(table, at, c, frames[c], sides, friction, memory[index[c]])
         for a in range(3):
             total = 0.0
-            for i in range(out.shape[2]):
-                if i < own[0] or i >= own[1]:
-                    total += out[c, a, i] * moved[i]
-            for r in range(3):
-                total += frames[c, a, r] * way[c, r]
-            velocity[c, a] = total / h
-            target[c, a] = 0.0
-        before = gap[c] - h * velocity[c, 0]
-        for i in range(out.shape[2]):
-            start += out[c, 0, i] * rates[i]
-            for a in range(3):
-                velocity[c, a] -= out[c, a, i] * change[i]
-        end = before + h * velocity[c, 0]
-        if before > 0:
-            target[c, 0] = -before / h
-        else:
-            target[c, 0] = min(-0.2 * before / h, recovery)
-        # Normal speed at the moment of touching, between those at both ends of the step.
-        share = min(max(before / max(before - end, 1e-30), 0.0), 1.0)
-        speed = start + share * 2.0 * (velocity[c, 0] - start)
-        bounce[c] = -restitution * speed if speed < -slow else 0.0
+            for i in range(len(rates)):
+                total += row[a, i] * rates[i]
+            table.velocity[at, a], table.target[at, a] = total, 0.0
+        table.target[at, 0] = bounce[c]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def at_stops(q, stops, side, near, held):
-    """Coordinates [N] nearer than `near` to a side of stops [k, 3], or `held` [k] there before.
+def at_stops(q, stops, near, held):
+    """Coordinates [N] and sides [N] (0 lower, 1 upper) of stops [k, 3] nearer than `near`.
 
-    They are held from now on.
+    And those `held` [2, k] there before; they are held from now on.
     """
-    out, found = np.empty(len(q), np.int64), 0
-    for i in range(len(q)):
-        gap = q[i] - stops[i, 0] if side == 0 else stops[i, 1] - q[i]
-        held[i] = held[i] or gap < near
-        if held[i]:
-            out[found] = i
-            found += 1
-    return out[:found].copy()
+    hit, side, found = np.empty(2 * len(q), np.int64), np.empty(2 * len(q), np.int64), 0
+    for s in range(2):
+        for i in range(len(q)):
+            gap = q[i] - stops[i, 0] if s == 0 else stops[i, 1] - q[i]
+            held[s, i] = held[s, i] or gap < near
+            if held[s, i]:
+                hit[found], side[found] = i, s
+                found += 1
+    return hit[:found].copy(), side[:found].copy()
 
 
 @numba.njit(cache=True, error_model="numpy")
-def write_stops(
-    out, velocity, target, bounce, hit, stops, side, start, end, change, rates, first, h, back
-):
-    """Jacobians, velocities, targets and bounces of coordinates at stops over a step.
+def _begin_stop(table, at, column, sign):
+    table.jacobian[at] = 0.0
+    table.jacobian[at, 0, column] = sign
+    table.velocity[at] = 0.0
+    table.target[at] = 0.0
+    table.impulse[at] = 0.0
+    table.kind[at], table.friction[at] = STOP, 0.0
+
+
+@numba.njit(cache=True, error_model="numpy")
+def write_stops(table, first, hit, side, stops, start, end, change, rates, column, h, back):
+    """Coordinates at stops over a step.
 
     Args:
-        out: [N, 3, K] zeros, and the following as in `write_touches`.
-        velocity: [N, 3].
-        target: [N, 3].
-        bounce: [N].
+        table: They are written here, from row `first` on.
+        first: See table.
         hit: [N] which coordinates.
+        side: [N] 0 for lower, 1 for upper.
         stops: [k, 3] lower, upper and restitution.
-        side: 0 for lower, 1 for upper.
         start: [k] coordinates at the start of the step.
         end: [k] and at its end.
         change: [K] as in `write_touches`.
         rates: [k] at the start of the step.
-        first: Column of the first coordinate.
+        column: Of the first coordinate.
         h: Seconds.
         back: 1/s: part of the way beyond a stop that is taken back per second.
     """
-    sign = 1.0 if side == 0 else -1.0
     for c in range(len(hit)):
-        i = hit[c]
-        out[c, 0, first + i] = sign
-        velocity[c] = 0.0
-        target[c] = 0.0
-        before = sign * (start[i] - stops[i, side])
-        velocity[c, 0] = sign * ((end[i] - start[i]) / h - change[first + i])
-        target[c, 0] = -before * (1.0 / h if before > 0 else back)
-        bounce[c] = stops[i, 2] * max(-sign * rates[i], 0.0)
+        at, i = first + c, hit[c]
+        sign = 1.0 if side[c] == 0 else -1.0
+        _begin_stop(table, at, column + i, sign)
+        before = sign * (start[i] - stops[i, side[c]])
+        table.velocity[at, 0] = sign * ((end[i] - start[i]) / h - change[column + i])
+        table.target[at, 0] = -before * (1.0 / h if before > 0 else back)
+        table.bounce[at] = stops[i, 2] * max(-sign * rates[i], 0.0)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def write_stopped(table, first, hit, side, stops, q, near, rates, column, known, known_at):
+    """Those of the coordinates at stops that were stopped, at one instant; how many.
+
+    Stopped is what an impulse acted on in the rows of `known` from `known_at` on, or is nearer than
+    `near`; it has to part with the bounce there. See `write_stops`.
+    """
+    count = 0
+    for c in range(len(hit)):
+        i, sign = hit[c], 1.0 if side[c] == 0 else -1.0
+        gap = sign * (q[i] - stops[i, side[c]])
+        if known.impulse[known_at + c, 0] > 0 or gap < near:
+            at = first + count
+            _begin_stop(table, at, column + i, sign)
+            table.velocity[at, 0] = sign * rates[column + i]
+            table.target[at, 0] = known.bounce[known_at + c]
+            count += 1
+    return count
+
+
+@numba.njit(cache=True, error_model="numpy")
+def remember(memory, index, table, first):
+    """Keep impulses of the rows from `first` on, as first guesses [C, 3] for the next step."""
+    memory[:] = 0.0
+    for c in range(len(index)):
+        memory[index[c]] = table.impulse[first + c]

@@ -9,27 +9,25 @@ TOUCH, STOP, LEAD = 0, 1, 2
 
 
 @numba.njit(cache=True, error_model="numpy")
-def solve_impulses(kind, rows, inverses, velocity, target, friction, impulse, sweeps, tolerance):
-    """Impulses [N, 3] (N s) in each constraint's own frame (normal, two tangents), in place.
+def solve_impulses(table, count, inverses, sweeps, tolerance):
+    """Impulses (N s) of the first `count` rows of a `Table`, in their own frames, in place.
 
     A touch has normal velocity >= target and impulse >= 0, one of them exactly, and friction that
     opposes sliding within Coulomb's cone. A stop is a touch without friction. A lead has all three
-    velocities equal to the target.
+    velocities equal to the target. Frames are a normal and two tangents.
 
     Args:
-        kind: [N] TOUCH, STOP or LEAD.
-        rows: [N, 3, K] Jacobians.
+        table: Constraints; its impulses are the first guess.
+        count: How many of them.
         inverses: [K, K] inverse mass matrix.
-        velocity: [N, 3] m/s without impulses.
-        target: [N, 3] m/s.
-        friction: [N] coefficients.
-        impulse: [N, 3] first guess, and result.
         sweeps: Most sweeps over all constraints.
         tolerance: m/s of change at which to stop.
 
     Returns:
         [K] what the impulses add up to on the coordinates.
     """
+    kind, rows, impulse = table.kind, table.jacobian[:count], table.impulse[:count]
+    velocity, target, friction = table.velocity, table.target, table.friction
     n, _, k = rows.shape
     # Change of velocity of all coordinates per unit impulse.
     responses = (rows.reshape(3 * n, k) @ inverses).reshape(n, 3, k)

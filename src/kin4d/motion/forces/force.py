@@ -109,9 +109,8 @@ class State:
 
         `at` is where the place is on the surface at rest; it is an attribute `at` of the force.
         """
-        here = np.array([self.sites[at]])
-        jacobian = self.map.place_jacobians(self.q, here)[0]
-        return self.map.places(self.q, here)[0], jacobian @ self.qd, jacobian
+        (place,), (jacobian,) = self.map.followed(self.q, np.array([self.sites[at]]))
+        return place, jacobian @ self.qd, jacobian
 
     @cached_property
     def panels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -56,18 +56,17 @@ class DirectMap(PointMap):
         """[n] covector of forces [P, 3] (N)."""
         return (force / self._root).ravel()
 
-    def places(self, q: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+    def places(self, q: np.ndarray) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""
         with torch.no_grad():
-            found = self._probe(torch.from_numpy(q)).numpy()
-        return found if index is None else found[index]
+            return self._probe(torch.from_numpy(q)).numpy()
 
-    def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """d places / dq [N, 3, k]."""
+    def followed(self, q: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Some places [N, 3] (m) and their Jacobians [N, 3, k]."""
         # Forward-mode derivatives exist only for the plain attention kernel.
         with sdpa_kernel(SDPBackend.MATH):
             found = torch.func.jacfwd(lambda row: self._probe(row)[index])(torch.from_numpy(q))
-        return found.detach().numpy()
+        return self.places(q)[index], found.detach().numpy()
 
 
 def probe_of(body: Body, places: SurfaceSamples) -> Callable[[Tensor], Tensor]:

@@ -122,14 +122,13 @@ class LowRankMap(PointMap):
             return np.einsum("pi,pir->r", force, self._basis)
         return (self._to_lumps @ force).ravel()
 
-    def places(self, q: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+    def places(self, q: np.ndarray) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""
-        spots = self._spots if index is None else tuple(part[index] for part in self._spots)
-        return self._carried(spots, q, False)[0]
+        return self._carried(self._spots, q, False)[0]
 
-    def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """d places / dq [N, 3, k]."""
-        return self._carried(tuple(part[index] for part in self._spots), q, True)[1]
+    def followed(self, q: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Some places [N, 3] (m) and their Jacobians [N, 3, k]."""
+        return self._carried(tuple(part[index] for part in self._spots), q, True)
 
     def _carried(self, points, q: np.ndarray, with_jacobian: bool):
         """Places [N, 3] and Jacobians [N, 3, k] of (shift, mean, basis)."""

@@ -160,17 +160,17 @@ def modal_places_recalled(data, q, y, spots):
         a, b, d = y[3 * n : 3 * n + 3] / data.root_mass[n] - origin
         for r in range(3):
             nodes[n, r] = rotation[0, r] * a + rotation[1, r] * b + rotation[2, r] * d
-    return modal_places(data, q, (nodes, turns), spots, np.arange(len(spots.begin) - 1))
+    return modal_places(data, q, (nodes, turns), spots)
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
-def modal_places(data, q, known, spots, index):
-    """Places [N, 3] of the places `index`, given what `modal_nodes` found."""
+def modal_places(data, q, known, spots):
+    """Places [S, 3], given what `modal_nodes` found."""
     nodes, turns = known[0], known[1]
     rotation, _, origin = root_or_world(data.first, q)
-    out = np.empty((len(index), 3))
-    for i in range(len(index)):
-        p, x, y, z = index[i], 0.0, 0.0, 0.0
+    out = np.empty((len(spots.begin) - 1, 3))
+    for p in range(len(out)):
+        x, y, z = 0.0, 0.0, 0.0
         for at in range(spots.begin[p], spots.begin[p + 1]):
             n, share = spots.carrier[at], spots.share[at]
             a, b, d = spots.arm[at, 0], spots.arm[at, 1], spots.arm[at, 2]
@@ -178,17 +178,18 @@ def modal_places(data, q, known, spots, index):
             y += share * nodes[n, 1] + turns[n, 1, 0] * a + turns[n, 1, 1] * b + turns[n, 1, 2] * d
             z += share * nodes[n, 2] + turns[n, 2, 0] * a + turns[n, 2, 1] * b + turns[n, 2, 2] * d
         for r in range(3):
-            out[i, r] = rotation[r, 0] * x + rotation[r, 1] * y + rotation[r, 2] * z + origin[r]
+            out[p, r] = rotation[r, 0] * x + rotation[r, 1] * y + rotation[r, 2] * z + origin[r]
     return out
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
-def modal_place_jacobians(data, q, known, spots, index):
-    """d places / dq [N, 3, k] of the places `index` [N], given what `modal_nodes` found."""
+def modal_followed(data, q, known, spots, index):
+    """The places `index` [N, 3], and d places / dq [N, 3, k], from what `modal_nodes` found."""
     nodes, turns, moving, turning = known
-    rotation, whirl, _ = root_or_world(data.first, q)
+    rotation, whirl, origin = root_or_world(data.first, q)
     k = moving.shape[2]
     out, inner, place = np.empty((len(index), 3, len(q))), np.empty((3, k)), np.empty(3)
+    places = np.empty((len(index), 3))
     for i in range(len(index)):
         p = index[i]
         inner[:] = 0.0
@@ -207,20 +208,21 @@ def modal_place_jacobians(data, q, known, spots, index):
                 inner[0, c] += share * moving[n, 0, c] + b * z - d * y
                 inner[1, c] += share * moving[n, 1, c] + d * x - a * z
                 inner[2, c] += share * moving[n, 2, c] + a * y - b * x
+        a, b, d = place[0], place[1], place[2]
+        x = rotation[0, 0] * a + rotation[0, 1] * b + rotation[0, 2] * d
+        y = rotation[1, 0] * a + rotation[1, 1] * b + rotation[1, 2] * d
+        z = rotation[2, 0] * a + rotation[2, 1] * b + rotation[2, 2] * d
+        places[i, 0], places[i, 1], places[i, 2] = x + origin[0], y + origin[1], z + origin[2]
         if data.first:
-            a, b, d = place[0], place[1], place[2]
-            x = rotation[0, 0] * a + rotation[0, 1] * b + rotation[0, 2] * d
-            y = rotation[1, 0] * a + rotation[1, 1] * b + rotation[1, 2] * d
-            z = rotation[2, 0] * a + rotation[2, 1] * b + rotation[2, 2] * d
             write_rooted(out[i], 1.0, x, y, z, inner, rotation, whirl)
         else:
             out[i] = inner
-    return out
+    return places, out
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def modal_seen(data, q, y, jacobian, spots, index):
-    """`modal_recalled`, `modal_places` and `modal_place_jacobians` in one call."""
+    """`modal_recalled`, `modal_places` and the Jacobians of `modal_followed` in one call."""
     known = modal_recalled(data, q, y, jacobian)
-    places = modal_places(data, q, known, spots, np.arange(len(spots.begin) - 1))
-    return known, places, modal_place_jacobians(data, q, known, spots, index)
+    places = modal_places(data, q, known, spots)
+    return known, places, modal_followed(data, q, known, spots, index)[1]

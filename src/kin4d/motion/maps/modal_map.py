@@ -10,8 +10,8 @@ from kin4d.motion.maps.modal_kernels import (
     ModalData,
     Spots,
     modal_embed,
+    modal_followed,
     modal_nodes,
-    modal_place_jacobians,
     modal_places,
     modal_places_recalled,
     modal_recalled,
@@ -33,7 +33,7 @@ class ModalMap(MassPointMap):
         self.width, self.size = first + len(body.q0), 3 * len(self.mass)
         ties = Ties(*map(np.ascontiguousarray, body.ties))
         self.data = ModalData(first=first, ties=ties, root_mass=np.sqrt(self.mass))
-        self._spots, self._all = _spots(body, places), np.arange(len(places))
+        self._spots = _spots(body, places)
         self._known: dict[bytes, tuple[np.ndarray, ...]] = {}
         self._noted: tuple[np.ndarray, ...] = (np.zeros(0),)
 
@@ -43,16 +43,15 @@ class ModalMap(MassPointMap):
         modal_embed(self.data, q, y, jacobian, True)
         return y, jacobian
 
-    def places(self, q: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+    def places(self, q: np.ndarray) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""
-        if index is None and q is self._noted[0]:
+        if q is self._noted[0]:
             return modal_places_recalled(self.data, q, self._noted[1], self._spots)
-        index = self._all if index is None else index
-        return modal_places(self.data, q, self._nodes(q, moving=False), self._spots, index)
+        return modal_places(self.data, q, self._nodes(q, moving=False), self._spots)
 
-    def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """d places / dq [N, 3, k]."""
-        return modal_place_jacobians(self.data, q, self._nodes(q, moving=True), self._spots, index)
+    def followed(self, q: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Some places [N, 3] (m) and their Jacobians [N, 3, k]."""
+        return modal_followed(self.data, q, self._nodes(q, moving=True), self._spots, index)
 
     def places_and_jacobians(
         self, q: np.ndarray, index: np.ndarray

@@ -59,18 +59,18 @@ class PointMap(ABC):
         """Told that y and dy/dq were found at q, should that be of use."""
 
     @abstractmethod
-    def places(self, q: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-        """The places on the surface [S, 3] (m), or those of them in `index` [N]."""
+    def places(self, q: np.ndarray) -> np.ndarray:
+        """The places on the surface [S, 3] (m)."""
 
     @abstractmethod
-    def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """d places / dq [N, 3, k] of the places `index` [N]."""
+    def followed(self, q: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The places `index` [N]: where they are [N, 3] (m), and d places / dq [N, 3, k]."""
 
     def places_and_jacobians(
         self, q: np.ndarray, index: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """`places` and `place_jacobians`, for maps that find them faster together."""
-        return self.places(q), self.place_jacobians(q, index)
+        """All places [S, 3] and Jacobians as `followed`; some maps find both faster together."""
+        return self.places(q), self.followed(q, index)[1]
 
 
 class MassPointMap(PointMap):

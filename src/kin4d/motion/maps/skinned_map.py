@@ -91,14 +91,13 @@ class SkinnedMap(PointMap):
         """[n] covector of forces [P, 3] (N)."""
         return (self._spread.T @ force / self._root).ravel()
 
-    def places(self, q: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+    def places(self, q: np.ndarray) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""
-        index = np.arange(len(self._corners)) if index is None else index
-        return self._seen(q, index, with_jacobian=False)[0]
+        return self._seen(q, np.arange(len(self._corners)), with_jacobian=False)[0]
 
-    def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """d places / dq [N, 3, k]."""
-        return self._seen(q, index, with_jacobian=True)[1]
+    def followed(self, q: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Some places [N, 3] (m) and their Jacobians [N, 3, k]."""
+        return self._seen(q, index, with_jacobian=True)
 
     def _seen(self, q: np.ndarray, index: np.ndarray, *, with_jacobian: bool) -> tuple[Any, Any]:
         """Places `index` [N], each put together from the corners of its triangle: [N, 3] (m) and,

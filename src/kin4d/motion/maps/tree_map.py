@@ -69,7 +69,6 @@ class TreeMap(MassPointMap):
         self.mass = mass * mass_scale
         self.floating, self.width = floating, first + len(body.coordinates)
         self.size = 3 * len(mass)
-        self._all = np.arange(len(place_frame))
         self.data = TreeData(
             first=first,
             parent=np.array(parent, np.int64),
@@ -104,13 +103,13 @@ class TreeMap(MassPointMap):
         tree_embed(self.data, q, y, jacobian, True)
         return y, jacobian
 
-    def places(self, q: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+    def places(self, q: np.ndarray) -> np.ndarray:
         """Places on the surface [S, 3] (m)."""
-        return tree_places(self.data, q, self._all if index is None else index)
+        return tree_places(self.data, q)
 
-    def place_jacobians(self, q: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """d places / dq [N, 3, k]."""
-        return tree_place_jacobians(self.data, q, index)
+    def followed(self, q: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Some places [N, 3] (m) and their Jacobians [N, 3, k]."""
+        return tree_followed(self.data, q, index)
 
     def frames(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rotations [M + 1, 3, 3] and origins [M + 1, 3] (m) of all frames."""
@@ -276,26 +275,26 @@ def tree_embed(data, q, y, jacobian, with_jacobian):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def tree_places(data, q, index):
-    """[N, 3] world positions of the places `index`."""
+def tree_places(data, q):
+    """[S, 3] world positions of the places."""
     rotations, origins, _, _ = tree_frames(data, q)
-    out = np.empty((len(index), 3))
-    for i in range(len(index)):
-        frame = data.place_frame[index[i]]
-        _carry(rotations[frame], origins[frame], data.place_local[index[i]], out[i])
+    out = np.empty((len(data.place_frame), 3))
+    for p in range(len(out)):
+        frame = data.place_frame[p]
+        _carry(rotations[frame], origins[frame], data.place_local[p], out[p])
     return out
 
 
 @numba.njit(cache=True, error_model="numpy")
-def tree_place_jacobians(data, q, index):
-    """[N, 3, k] of the places `index`."""
+def tree_followed(data, q, index):
+    """The places `index` [N, 3] and their Jacobians [N, 3, k]."""
     frames = tree_frames(data, q)
-    out, point = np.zeros((len(index), 3, len(q))), np.empty(3)
+    out, places = np.zeros((len(index), 3, len(q))), np.empty((len(index), 3))
     for i in range(len(index)):
-        frame = data.place_frame[index[i]]
-        _carry(frames[0][frame], frames[1][frame], data.place_local[index[i]], point)
-        _column(data, frames, frame, point[0], point[1], point[2], 1.0, out[i])
-    return out
+        frame, place = data.place_frame[index[i]], places[i]
+        _carry(frames[0][frame], frames[1][frame], data.place_local[index[i]], place)
+        _column(data, frames, frame, place[0], place[1], place[2], 1.0, out[i])
+    return places, out
 
 
 @numba.njit(cache=True, error_model="numpy")
