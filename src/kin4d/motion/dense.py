@@ -101,16 +101,31 @@ def write_inverse(gram, stiffness, share, out):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def damped(gram, p, damping):
-    """Momentum [k] after a force -C dq/dt for a time t, `damping` = t C.
+def damped(gram, p, damping, decay, seconds):
+    """Momentum [k] after a force -C dq/dt for some seconds t, C = `damping` + `decay` G symmetric.
 
     exp(-X) with X = t G^-1 C, as 1 / (1 + X + X^2 / 2): of second order, and right for t C -> inf.
     """
     k = len(p)
-    factor, column, ratio = np.empty((k, k)), np.empty(k), np.empty((k, k))
+    factor, column, out = np.empty((k, k)), np.empty(k), np.empty(k)
+    drag, ratio, total = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
     if not factor_spd(gram, factor):
         return p
     for i in range(k):
-        solve_factored(factor, damping[:, i], column)
-        ratio[:, i] = column
-    return gram @ np.linalg.solve(gram + damping + 0.5 * (damping @ ratio), p)
+        for j in range(k):
+            drag[i, j] = seconds * (damping[i, j] + decay * gram[i, j])
+    for i in range(k):
+        solve_factored(factor, drag[i], column)
+        ratio[i] = column
+    for i in range(k):
+        for j in range(k):
+            total[i, j] = gram[i, j] + drag[i, j]
+            for m in range(k):
+                total[i, j] += 0.5 * drag[i, m] * ratio[j, m]
+    if not solve_spd(total, p, column):
+        return p
+    for i in range(k):
+        out[i] = 0.0
+        for j in range(k):
+            out[i] += gram[i, j] * column[j]
+    return out

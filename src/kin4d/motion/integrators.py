@@ -141,12 +141,11 @@ INTEGRATORS = {
 def kicked(phase: Phase, loads: Loads, seconds: float) -> Phase:
     """Momentum after the loads' force for some seconds; damping implicitly, so never too much."""
     p = phase.p + seconds * loads.force
-    resistance = None if loads.damping is None else loads.resistance(phase.metric)
-    if resistance is None:
+    if loads.damping is None:
         decay = seconds * loads.decay
         p /= 1.0 + decay + 0.5 * decay * decay  # as in `damped`
     else:
-        p = damped(phase.metric, p, seconds * resistance)
+        p = damped(phase.metric, p, loads.damping, loads.decay, seconds)
     return phase.having(p)
 
 

@@ -15,7 +15,8 @@ class Damping:
         rate: 1/s, Rayleigh's mass coefficient: free velocities fall as exp(-rate t), oscillations
             half as fast. The material's damping if not given.
         viscosity: Extra damping of the coordinates, one number, [k] or [k, k] (N s/m, N m s/rad).
-            Rayleigh's stiffness term is `viscosity = beta * K`.
+            Rayleigh's stiffness term is `viscosity = beta * K`. Of a matrix the symmetric part
+            counts: the rest does no work.
     """
 
     steady = True
@@ -33,4 +34,5 @@ class Damping:
         rate = state.material.damping if self.rate is None else self.rate
         if not self._is_viscous:
             return Load(decay=rate)
-        return Load(decay=rate, damping=square(self.viscosity, len(state.q), "viscosity"))
+        viscous = square(self.viscosity, len(state.q), "viscosity")
+        return Load(decay=rate, damping=0.5 * (viscous + viscous.T))
