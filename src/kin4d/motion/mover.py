@@ -7,7 +7,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.motion.contact.detect import Cloud, cloud
-from kin4d.motion.contact.points import contact_points, join, nearest_place, panels
+from kin4d.motion.contact.points import join, nearest_place, panels
 from kin4d.motion.dense import rates
 from kin4d.motion.flow import OK, SECOND, chord_step, flow
 from kin4d.motion.forces import Force, State
@@ -46,7 +46,7 @@ class Mover:
         self._halvings = 0 if whole else _DEEPEST
         self._depth, self._patience = 0, 0
         body, mesh = actor.body, actor.body.rest
-        places: list[SurfaceSamples] = [contact_points(body, actor.contacts)]
+        places: list[SurfaceSamples] = [actor.touching]
         self.contact_count = count = len(places[0])
         sites: dict[Place, int] = {}
         for force in forces:

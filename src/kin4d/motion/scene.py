@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -13,6 +14,8 @@ from kin4d.bodies.floating import Floating
 from kin4d.bodies.linked import LinkedBody
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.sampling import SurfaceSamples
+from kin4d.motion.contact.points import contact_points
 from kin4d.motion.forces import Damping, Force, Gravity, Limits
 from kin4d.motion.materials import Material, material
 
@@ -95,6 +98,11 @@ class Actor:
     def substance(self) -> Material:
         """The material, resolved."""
         return material(self.material)
+
+    @cached_property
+    def touching(self) -> SurfaceSamples:
+        """The points of the surface that can touch something."""
+        return contact_points(self.body, self.contacts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 
 from kin4d.bodies.body import Body
@@ -24,7 +25,7 @@ def contact_points(body: Body, count: int) -> SurfaceSamples:
     if count == 0:
         return _vertices(mesh, np.zeros(0, np.int64))
     part = body.skin.joints[:, 0] if body.skin is not None else np.zeros(len(mesh.vertices), int)
-    used = np.unique(mesh.faces)
+    used = np.flatnonzero(np.bincount(mesh.faces.ravel(), minlength=len(mesh.vertices)))
     if len(used) > _MOST_VERTICES:
         used = rng.choice(used, _MOST_VERTICES, replace=False)
     corners = np.concatenate([_hull(mesh.vertices, used[part[used] == i]) for i in set(part[used])])
@@ -122,13 +123,16 @@ def _extremes(points: np.ndarray) -> np.ndarray:
     return np.unique((points @ ways.T).argmax(0))
 
 
-def _farthest_from(points: np.ndarray, known: int, count: int) -> np.ndarray:
+@numba.njit(cache=True, error_model="numpy")
+def _farthest_from(points, known, count):
     """`count` indices, each as far as can be from the first `known` points and those before it."""
-    nearest = np.full(len(points), np.inf)
-    for i in range(known):
-        nearest = np.minimum(nearest, ((points - points[i]) ** 2).sum(1))
-    chosen = np.empty(count, np.int64)
-    for i in range(count):
-        chosen[i] = nearest.argmax()
-        nearest = np.minimum(nearest, ((points - points[chosen[i]]) ** 2).sum(1))
+    nearest, chosen = np.full(len(points), np.inf), np.empty(count, np.int64)
+    for turn in range(known + count):
+        last = turn if turn < known else nearest.argmax()
+        if turn >= known:
+            chosen[turn - known] = last
+        x, y, z = points[last, 0], points[last, 1], points[last, 2]
+        for i in range(len(points)):
+            a, b, c = points[i, 0] - x, points[i, 1] - y, points[i, 2] - z
+            nearest[i] = min(nearest[i], a * a + b * b + c * c)
     return chosen
