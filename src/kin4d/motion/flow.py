@@ -20,7 +20,7 @@ from kin4d.motion.barrier import barrier_energy, barrier_slope
 from kin4d.motion.dense import factor_spd, metric, solve_factored
 from kin4d.motion.maps.embed import embed_into
 
-OK, NO_SOLUTION, TOO_CURVED = 0, 1, 2
+OK, NO_SOLUTION, TOO_CURVED, TOO_SUDDEN = 0, 1, 2, 3
 _MOST_STEPS = 40  # of Newton's method
 _YOSHIDA = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
 # How carefully, see `chord_step`. The error of second order is far larger than what it leaves of a
@@ -97,7 +97,7 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, care, end):
         end: Arrays for the same at the end; results are written here.
 
     Returns:
-        OK, NO_SOLUTION or TOO_CURVED.
+        OK, NO_SOLUTION, TOO_CURVED, or TOO_SUDDEN if soft limits are the reason.
     """
     q0, p0, y0, jacobian0, gram = start
     q1, p1, y1, jacobian1, gram1 = end
@@ -175,22 +175,24 @@ def chord_step(data, start, h, weight, pull, stiffness, limits, care, end):
         p1[i] = half[i] - h * slope[i]
     for r in range(n):
         chord = y1[r] - y0[r]
-        tangent = 0.0
+        turned = 0.0
         for i in range(k):
-            tangent += jacobian0[r, i] * (q1[i] - q0[i])
+            turned += (jacobian1[r, i] - jacobian0[r, i]) * (q1[i] - q0[i])
             p1[i] += (jacobian1[r, i] - jacobian0[r, i]) * chord / h
             p1[i] += jacobian1[r, i] * 0.5 * h * weight[r]
         way += chord * chord
-        height += (chord - tangent) ** 2
+        height += 0.25 * turned * turned
     for i in range(k):
         first, _ = barrier_slope(
             0.5 * (q0[i] + q1[i]), limits[i, 0], limits[i, 1], limits[i, 2], limits[i, 3]
         )
         gain -= first * (q1[i] - q0[i])
     gain += barrier_energy(q1, limits) - barrier_energy(q0, limits)
-    curved = height > bent * bent * way or abs(gain) * h * h > 0.5 * uneven * way
-    if curved and way > 1e-20 * size:
-        return TOO_CURVED
+    if way > 1e-20 * size:
+        if abs(gain) * h * h > 0.5 * uneven * way:
+            return TOO_SUDDEN
+        if height > bent * bent * way:
+            return TOO_CURVED
     return OK
 
 

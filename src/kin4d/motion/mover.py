@@ -9,7 +9,7 @@ from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.motion.contact.detect import Cloud, cloud
 from kin4d.motion.contact.points import join, nearest_place, panels
 from kin4d.motion.dense import rates
-from kin4d.motion.flow import OK, SECOND, chord_step, flow
+from kin4d.motion.flow import OK, SECOND, TOO_SUDDEN, chord_step, flow
 from kin4d.motion.forces import Force, State
 from kin4d.motion.forces.force import Panels, Place, Setting
 from kin4d.motion.loads import Loads, Summed
@@ -19,7 +19,7 @@ from kin4d.motion.phase import Phase
 from kin4d.motion.scene import Actor
 
 _DEEPEST = 8  # A step is halved at most so often before it counts as failed.
-_KEPT, _STEPS = 3, 2400  # So many halvings are kept for so many steps after one was needed.
+_KEPT, _STEPS = 4, 2400  # So many halvings for soft limits are kept for so many steps.
 
 
 class Diverged(Exception):
@@ -129,8 +129,8 @@ class Mover:
 
     def flow(self, phase: Phase, h: float, loads: Loads, *, order: int) -> Phase | None:
         """The conservative part of a step; halved where it does not go through, None if never."""
-        # Energy wanders where the length of steps goes back and forth: short ones are kept a while,
-        # if that much is asked for; second order is for speed.
+        # Where the motion bends a step and its reverse are halved alike, so that energy comes back.
+        # Where soft limits set in it does not: short steps are kept a while.
         if self._patience == 0 and self._depth > 0:
             self._depth, self._patience = self._depth - 1, _STEPS
         self._patience = max(self._patience - 1, 0)
@@ -142,7 +142,7 @@ class Mover:
                 phase = found
             elif depth < self._halvings:
                 stack += [(step / 2, depth + 1)] * 2
-                if order > 2:
+                if status == TOO_SUDDEN:
                     self._depth, self._patience = min(depth + 1, _KEPT), _STEPS
             else:
                 return None
