@@ -41,6 +41,31 @@ def test_a_force_of_ones_own_swings_a_body() -> None:
     assert np.ptp(run.energy) < 1e-4 * run.energy[0]
 
 
+class Lift:
+    """Half of the weight is carried; counts how often it is asked."""
+
+    def __init__(self, *, steady: bool) -> None:
+        self.steady, self.asked = steady, 0
+
+    def load(self, state) -> Load:
+        self.asked += 1
+        return Load(weight=state.mass[:, None] * np.array([0.0, 0.0, 0.5 * 9.81]))
+
+
+def test_a_steady_force_is_asked_once_and_does_the_same() -> None:
+    body = Floating(RigidBody(box((0.2, 0.1, 0.1))))
+    lifts = [Lift(steady=steady) for steady in (True, False)]
+    once, always = (
+        simulate(Actor(body, forces=[lift], contacts=0), seconds=0.5, fps=20) for lift in lifts
+    )
+    assert lifts[0].asked == 1
+    assert lifts[1].asked > 100
+    np.testing.assert_allclose(once.clip.vertices, always.clip.vertices, atol=1e-12)
+    np.testing.assert_allclose(once.energy, always.energy, atol=1e-12)
+    fallen = once.clips[0].vertices[0, 0, 2] - once.clips[0].vertices[-1, 0, 2]
+    assert fallen == pytest.approx(0.5 * 0.5 * 9.81 * 0.5**2, rel=1e-6)
+
+
 def test_an_object_without_load_is_no_force() -> None:
     with pytest.raises(InputError, match="no method load"):
         Actor(pendulum(), forces=[object()])  # pyright: ignore[reportArgumentType]
