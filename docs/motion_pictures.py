@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from kin4d.evaluate.dynamics.scenes import SCENES
+from kin4d.benchmarks.dynamics.scenes import SCENES
 from kin4d.export.video import write_video
 from kin4d.render.pointmaps import render_clip
 

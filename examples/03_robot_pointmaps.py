@@ -11,9 +11,9 @@ import numpy as np
 
 from kin4d import Camera, load_robot, render_bodies
 from kin4d.export.video import write_video
-from kin4d.motion.actions import Actions
-from kin4d.motion.control import to_coordinates
-from kin4d.motion.resample import resample
+from kin4d.kinematics.actions import Actions
+from kin4d.kinematics.control import actions_to_q
+from kin4d.kinematics.resample import resample
 
 
 def main(robot: str = "sketch", output: Path = Path("out/examples")) -> None:
@@ -28,7 +28,7 @@ def main(robot: str = "sketch", output: Path = Path("out/examples")) -> None:
         gripper=0.5 + 0.5 * swing,
         fps=10,
     )
-    q, _ = to_coordinates(actions, arm)
+    q, _ = actions_to_q(actions, arm)
     q = resample(q, 49, body=arm)
 
     size = arm.rest.diameter

@@ -1,6 +1,6 @@
 """A tool that draws a circle: end-effector poses to joint values, with an honest report.
 
-`follow` solves each frame from the one before. What cannot be reached is said, frame by frame,
+`track_poses` solves each frame from the one before. What cannot be reached is said, frame by frame,
 with the distance that is left: here the second circle is too far away on purpose.
 """
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from kin4d import load_robot, play, write_clip
-from kin4d.motion.ik import follow
+from kin4d import bake, load_robot, write_clip
+from kin4d.kinematics.ik import track_poses
 
 
 def circle(start: np.ndarray, radius: float, shift: float, frames: int = 49) -> np.ndarray:
@@ -27,10 +27,10 @@ def main(output: Path = Path("out/examples")) -> None:
     arm = load_robot("sketch")
     with torch.no_grad():
         start = arm.link_poses(arm.q0)[arm.end_effector_index].numpy()
-    near = follow(arm, circle(start, 0.06, 0.0), q_start=arm.q0)
+    near = track_poses(arm, circle(start, 0.06, 0.0), q_start=arm.q0)
     print("near:", near)
-    print("far: ", follow(arm, circle(start, 0.06, 2.0), q_start=arm.q0))
-    write_clip(play(arm, near.q), output / "circle.glb")
+    print("far: ", track_poses(arm, circle(start, 0.06, 2.0), q_start=arm.q0))
+    write_clip(bake(arm, near.q), output / "circle.glb")
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kin4d import Actor, Floating, RigidBody, Scene, simulate, write_clip
+from kin4d import Actor, FloatingBase, RigidBody, Scene, simulate, write_clip
 from kin4d.bodies import slider_chain
+from kin4d.dynamics.forces import Push
 from kin4d.geometry.primitives import sphere
-from kin4d.motion.forces import Push
 
 
 def main(output: Path = Path("out/examples")) -> None:
@@ -26,7 +26,7 @@ def main(output: Path = Path("out/examples")) -> None:
     print(f"the tray was {opening[0]:.2f} m open and stops at {opening[-1]:.3f} m")
 
     # Bodies touch one another, and the floor.
-    ball = Floating(RigidBody(sphere(0.06, color="#c0504d", name="ball"), density=300.0))
+    ball = FloatingBase(RigidBody(sphere(0.06, color="#c0504d", name="ball"), density=300.0))
     above = np.array([0.0, 0.0, 0.6, 0.0, 0.0, 0.0])
     cast = [Actor(tray, material="wood"), Actor(ball, q=above, material="rubber")]
     both = Scene(cast, ground=-0.2)

@@ -12,50 +12,50 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from kin4d.bodies.body import Body as Body
-    from kin4d.bodies.body import play as play
-    from kin4d.bodies.body import sweep as sweep
-    from kin4d.bodies.floating import Floating as Floating
+    from kin4d.bodies.body import bake as bake
+    from kin4d.bodies.body import sweep_joints as sweep_joints
+    from kin4d.bodies.floating import FloatingBase as FloatingBase
     from kin4d.bodies.rigid import RigidBody as RigidBody
-    from kin4d.bodies.robot import RobotBody as RobotBody
-    from kin4d.bodies.robot_names import load_robot as load_robot
+    from kin4d.bodies.robot.registry import load_robot as load_robot
+    from kin4d.bodies.robot.robot_body import RobotBody as RobotBody
+    from kin4d.dynamics.scene import Actor as Actor
+    from kin4d.dynamics.scene import Scene as Scene
+    from kin4d.dynamics.simulate import simulate as simulate
     from kin4d.errors import Kin4dError as Kin4dError
     from kin4d.export import write_clip as write_clip
+    from kin4d.fitting.fit import fit as fit
     from kin4d.geometry.camera import Camera as Camera
     from kin4d.geometry.clip import Clip as Clip
     from kin4d.geometry.mesh import Mesh as Mesh
     from kin4d.geometry.pointmap import PointmapVideo as PointmapVideo
-    from kin4d.motion.fit import fit as fit
-    from kin4d.motion.scene import Actor as Actor
-    from kin4d.motion.scene import Scene as Scene
-    from kin4d.motion.simulate import simulate as simulate
-    from kin4d.neurok.articulation import articulate as articulate
+    from kin4d.neurok.articulate import articulate as articulate
     from kin4d.neurok.body import LearnedBody as LearnedBody
     from kin4d.render.pointmaps import render_bodies as render_bodies
     from kin4d.render.pointmaps import render_clip as render_clip
-    from kin4d.world.world import World as World
+    from kin4d.world.model import load_world_model as load_world_model
 
 _HOME = {
-    "Actor": "motion.scene",
+    "Actor": "dynamics.scene",
     "Body": "bodies.body",
     "Camera": "geometry.camera",
     "Clip": "geometry.clip",
-    "Floating": "bodies.floating",
+    "FloatingBase": "bodies.floating",
     "Kin4dError": "errors",
     "LearnedBody": "neurok.body",
     "Mesh": "geometry.mesh",
     "PointmapVideo": "geometry.pointmap",
     "RigidBody": "bodies.rigid",
-    "RobotBody": "bodies.robot",
-    "Scene": "motion.scene",
-    "World": "world.world",
-    "articulate": "neurok.articulation",
-    "fit": "motion.fit",
-    "load_robot": "bodies.robot_names",
-    "play": "bodies.body",
+    "RobotBody": "bodies.robot.robot_body",
+    "Scene": "dynamics.scene",
+    "load_world_model": "world.model",
+    "articulate": "neurok.articulate",
+    "fit": "fitting.fit",
+    "load_robot": "bodies.robot.registry",
+    "bake": "bodies.body",
     "render_bodies": "render.pointmaps",
     "render_clip": "render.pointmaps",
-    "simulate": "motion.simulate",
-    "sweep": "bodies.body",
+    "simulate": "dynamics.simulate",
+    "sweep_joints": "bodies.body",
     "write_clip": "export",
 }
 

@@ -8,14 +8,14 @@ import torch
 
 from kin4d.bodies import (
     Body,
-    Floating,
+    FloatingBase,
     RigidBody,
+    bake,
     hinge,
     load_robot,
     pendulum,
-    play,
     slider_chain,
-    sweep,
+    sweep_joints,
 )
 from kin4d.bodies.body import check_coordinates
 from kin4d.errors import InputError
@@ -26,7 +26,7 @@ BODIES = {
     "sliders": slider_chain,
     "pendulum": pendulum,
     "robot": lambda: load_robot("sketch"),
-    "floating": lambda: Floating(RigidBody(box((1, 1, 1)))),
+    "floating": lambda: FloatingBase(RigidBody(box((1, 1, 1)))),
 }
 
 
@@ -49,7 +49,7 @@ def test_bodies_keep_the_protocol(make) -> None:
 @pytest.mark.parametrize("make", BODIES.values(), ids=BODIES)
 def test_sweep_visits_both_limits_and_comes_back(make) -> None:
     body = make()
-    q = sweep(body, frames=17)
+    q = sweep_joints(body, frames=17)
     assert q.shape == (17 * len(body.q0), len(body.q0))
     assert (q >= body.limits[:, 0] - 1e-12).all()
     assert (q <= body.limits[:, 1] + 1e-12).all()
@@ -61,7 +61,7 @@ def test_sweep_visits_both_limits_and_comes_back(make) -> None:
 def test_play_gives_the_frames_of_the_motion() -> None:
     body = hinge()
     q = torch.linspace(0, 1.5, 4, dtype=torch.float64)[:, None]
-    clip = play(body, q, fps=12)
+    clip = bake(body, q, fps=12)
     assert clip.fps == 12
     assert clip.vertices.shape == (4, len(body.rest.vertices), 3)
     assert np.allclose(clip.vertices, body.vertices(q).numpy(), atol=1e-6)
@@ -80,7 +80,7 @@ def test_play_gives_the_frames_of_the_motion() -> None:
 )
 def test_play_refuses_motions_that_are_not_of_the_body(q, message) -> None:
     with pytest.raises(InputError, match=message):
-        play(hinge(), q)
+        bake(hinge(), q)
 
 
 @pytest.mark.parametrize("make", BODIES.values(), ids=BODIES)
@@ -123,9 +123,9 @@ def test_autograd_works_after_inference_mode(make) -> None:
 
 def test_play_and_sweep_refuse_what_is_no_motion() -> None:
     with pytest.raises(InputError, match="not numbers"):
-        play(hinge(), "up")
+        bake(hinge(), "up")
     with pytest.raises(InputError, match="frames >= 1"):
-        sweep(hinge(), frames=0)
+        sweep_joints(hinge(), frames=0)
 
 
 def test_integers_are_coordinates_too() -> None:

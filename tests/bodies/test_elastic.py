@@ -7,7 +7,7 @@ import pytest
 
 from kin4d.bodies.analytic import hinge
 from kin4d.bodies.elastic import elastic_stiffness
-from kin4d.bodies.floating import Floating
+from kin4d.bodies.floating import FloatingBase
 from kin4d.bodies.modal import ModalBody
 from kin4d.bodies.rigid import RigidBody
 from kin4d.errors import InputError
@@ -33,7 +33,7 @@ def test_modes_cost_what_they_cost(bar: Mesh) -> None:
 
 def test_what_no_mode_does_is_stiff_and_motions_of_the_whole_are_free(bar: Mesh) -> None:
     modal = ModalBody.solid(bar, young=1e5, density=500.0, modes=6)
-    whole = Floating(RigidBody(bar, density=500.0))
+    whole = FloatingBase(RigidBody(bar, density=500.0))
     free = elastic_stiffness(whole, modal, held=False)
     stiff = elastic_stiffness(whole, modal, held=True)
     assert np.abs(free).max() < 1e-6 * np.abs(stiff).max()

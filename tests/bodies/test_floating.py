@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from kin4d.bodies import Body, Floating, RigidBody, hinge
+from kin4d.bodies import Body, FloatingBase, RigidBody, hinge
 from kin4d.geometry.primitives import box
 
 
 def test_zero_root_leaves_the_body_where_it_is(sketch) -> None:
-    body = Floating(sketch)
+    body = FloatingBase(sketch)
     assert isinstance(body, Body)
     assert body.coordinates[:6] == ("x", "y", "z", "rx", "ry", "rz")
     assert torch.equal(body.points(body.q0), sketch.points(sketch.q0))
@@ -19,7 +19,7 @@ def test_zero_root_leaves_the_body_where_it_is(sketch) -> None:
 
 
 def test_root_moves_all_points_rigidly() -> None:
-    body = Floating(hinge())
+    body = FloatingBase(hinge())
     q = body.q0.clone()
     q[:6] = torch.tensor([1.0, 2.0, 3.0, 0.0, 0.0, np.pi / 2])
     still, moved = body.vertices(body.q0), body.vertices(q)
@@ -28,7 +28,7 @@ def test_root_moves_all_points_rigidly() -> None:
 
 
 def test_jacobian_equals_the_automatic_one() -> None:
-    body = Floating(hinge())
+    body = FloatingBase(hinge())
     q = body.q0 + torch.linspace(-0.5, 0.6, 2 * len(body.q0), dtype=torch.float64).view(2, -1)
     automatic = torch.func.vmap(torch.func.jacfwd(body.points))(q)
     assert torch.allclose(body.jacobian(q), automatic, atol=1e-12)
@@ -38,7 +38,7 @@ def test_jacobian_equals_the_automatic_one() -> None:
 
 
 def test_skin_motions_include_the_root() -> None:
-    body = Floating(hinge())
+    body = FloatingBase(hinge())
     q = body.q0.clone()
     q[:7] = torch.tensor([0.1, -0.2, 0.3, 0.4, -0.5, 0.6, 1.0])
     moved = body.skin.apply(body.skin_transforms(q).numpy(), body.rest.vertices)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 
 from kin4d.bodies import Joint, Mimic
-from kin4d.bodies.drive import drive
+from kin4d.bodies.joint_coupling import resolve_mimics
 from kin4d.errors import InputError
 
 number = st.floats(-3, 3)
@@ -51,7 +51,7 @@ def test_a_joint_that_follows_a_fixed_one_stays_put() -> None:
             name="j", kind="revolute", parent="b", child="c", mimic=Mimic.linear("still", 2.0, 0.7)
         ),
     ]
-    found = drive("body", joints, {})
+    found = resolve_mimics("body", joints, {})
     assert found.coefficients[1].tolist() == [0.7, 0.0]
 
 

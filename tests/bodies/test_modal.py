@@ -8,8 +8,8 @@ import torch
 import trimesh
 from scipy.spatial.transform import Rotation
 
-from kin4d.bodies.body import Body, play
-from kin4d.bodies.floating import Floating
+from kin4d.bodies.body import Body, bake
+from kin4d.bodies.floating import FloatingBase
 from kin4d.bodies.modal import ModalBody
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
@@ -114,7 +114,7 @@ def test_the_maps_agree(sheet: ModalBody) -> None:
     torch.testing.assert_close(sheet.jacobian(q), torch.func.jacfwd(sheet.points)(q))
     torch.testing.assert_close(sheet.jacobian(batch)[1], sheet.jacobian(2 * q))
     np.testing.assert_allclose(sheet.vertices(sheet.q0).numpy(), sheet.rest.vertices, atol=1e-6)
-    clip = play(sheet, batch)
+    clip = bake(sheet, batch)
     np.testing.assert_allclose(clip.vertices, sheet.vertices(batch).numpy(), atol=1e-5)
 
 
@@ -146,7 +146,7 @@ def test_held_nodes_stay_and_free_ones_keep_their_centre(
     q = 0.5 * solid.limits[:, 1]
     center = (solid.mass[:, None] * (solid.points(q) - solid.points(solid.q0))).sum(0)
     assert float(center.abs().max()) < 1e-9
-    assert len(Floating(solid).coordinates) == 12
+    assert len(FloatingBase(solid).coordinates) == 12
 
 
 def test_what_cannot_be_made_is_refused() -> None:

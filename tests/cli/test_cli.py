@@ -12,7 +12,7 @@ import pytest
 from kin4d.cli import VERBS, main
 from kin4d.errors import InputError
 from kin4d.geometry.clip import Clip
-from kin4d.geometry.mesh_io import save_mesh
+from kin4d.geometry.io.mesh_file import save_mesh
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.geometry.primitives import box
 
@@ -141,7 +141,7 @@ def test_info_json(capsys) -> None:
 
 
 def test_bench_lists_names(capsys) -> None:
-    from kin4d.evaluate import BENCHMARKS
+    from kin4d.benchmarks import BENCHMARKS
 
     assert run(capsys, "bench", "--list")[1].split() == [*BENCHMARKS]
 
@@ -199,7 +199,7 @@ def test_running_out_of_memory_is_a_message(capsys, monkeypatch) -> None:
     def exhausted(*_, **__) -> None:
         raise MemoryError("Unable to allocate 9 TiB")
 
-    monkeypatch.setattr(module, "say", exhausted)
+    monkeypatch.setattr(module, "print_result", exhausted)
     code, _, err = run(capsys, "info")
     assert code == 2
     assert "more memory than there is" in err
@@ -208,7 +208,7 @@ def test_running_out_of_memory_is_a_message(capsys, monkeypatch) -> None:
 def test_a_bug_is_named_as_one(capsys, monkeypatch) -> None:
     import kin4d.cli.info as module
 
-    monkeypatch.setattr(module, "say", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(module, "print_result", lambda *_, **__: 1 / 0)
     code, _, err = run(capsys, "info")
     assert code == 1
     assert "bug in kin4d" in err

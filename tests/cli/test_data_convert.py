@@ -12,7 +12,7 @@ from made_episode import made_episode
 from PIL import Image
 
 from kin4d.cli.data import data
-from kin4d.data.episodes.store import EpisodeStore
+from kin4d.episodes.store import EpisodeStore
 from kin4d.errors import InputError
 from kin4d.export.video import write_video
 

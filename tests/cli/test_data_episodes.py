@@ -11,7 +11,7 @@ import tyro
 pytest.importorskip("mujoco")
 
 from kin4d.cli.data import data
-from kin4d.data.episodes.store import EpisodeStore
+from kin4d.episodes.store import EpisodeStore
 from kin4d.errors import InputError
 
 

@@ -17,9 +17,9 @@ import pytest
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
-from kin4d.bodies import hinge, play, sweep
+from kin4d.bodies import bake, hinge, sweep_joints
 from kin4d.geometry.clip import Clip
-from kin4d.geometry.material import Material
+from kin4d.geometry.material import SurfaceMaterial
 from kin4d.geometry.mesh import Mesh
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ def picture(seed: int, mode: str = "RGB", size: tuple[int, int] = (8, 4)) -> Ima
 def door() -> Clip:
     """A skinned clip, y-up as glTF is: a door that opens and closes in its frame."""
     body = hinge()
-    return replace(play(body, sweep(body, frames=12), fps=30.0), up="y")
+    return replace(bake(body, sweep_joints(body, frames=12), fps=30.0), up="y")
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def cloth() -> Clip:
     faces = np.array([[0, 1, 2], [0, 2, 3], [1, 4, 5], [1, 5, 2]])
     random = np.random.default_rng(5)
     shared = picture(1)
-    full = Material(
+    full = SurfaceMaterial(
         name="all slots",
         base_color=(0.9, 0.5, 0.25, 1.0),
         metallic=0.25,
@@ -64,7 +64,7 @@ def cloth() -> Clip:
             "emissive": picture(5),
         },
     )
-    glass = Material(
+    glass = SurfaceMaterial(
         name="glass",
         base_color=(1, 1, 1, 0.5),
         double_sided=False,

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
-from kin4d.bodies import Floating, RigidBody, play, slider_chain, sweep
+from kin4d.bodies import FloatingBase, RigidBody, bake, slider_chain, sweep_joints
 from kin4d.errors import InputError, OutputError
 from kin4d.export.glb import GlbBuilder
 from kin4d.export.gltf import write_glb
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.material import srgb_colors
 from kin4d.geometry.primitives import box, sphere
-from kin4d.geometry.skin import SkinTrack
+from kin4d.geometry.skin import SkinAnimation
 
 VALIDATOR = Path(__file__).parents[2] / ".tools" / "node_modules" / "gltf-validator"
 needs_validator = pytest.mark.skipif(
@@ -84,7 +84,7 @@ def test_blended_skins_with_repeated_and_weightless_joints(seed, width, joints, 
     rotations = Rotation.random(frames * joints, rng=random)
     transforms[..., :3, :3] = rotations.as_matrix().reshape(frames, joints, 3, 3)
     transforms[..., :3, 3] = random.normal(size=(frames, joints, 3))
-    skin = SkinTrack(
+    skin = SkinAnimation(
         joints=random.integers(0, joints, (count, width)),
         weights=weights,
         names=tuple(f"joint{i}" for i in range(joints)),
@@ -101,10 +101,10 @@ def test_blended_skins_with_repeated_and_weightless_joints(seed, width, joints, 
 
 
 def test_rotations_never_jump_to_the_far_side(tmp_path, read_glb):
-    body = Floating(RigidBody(box((1, 1, 1))))
+    body = FloatingBase(RigidBody(box((1, 1, 1))))
     q = np.zeros((40, 6))
     q[:, 4] = np.linspace(0, 4 * np.pi, 40)
-    glb = read_glb(write_glb(play(body, q), tmp_path / "spin.glb"))
+    glb = read_glb(write_glb(bake(body, q), tmp_path / "spin.glb"))
     (joint,) = glb.gltf.skins[0].joints
     keys = glb.track(joint, "rotation")
     assert (np.sum(keys[1:] * keys[:-1], 1) > 0.9).all()
@@ -191,10 +191,10 @@ def test_textures_without_coordinates_are_left_out(cloth, tmp_path, read_glb):
 
 
 def test_normals_follow_the_motion(tmp_path, read_glb):
-    body = Floating(RigidBody(box((1, 1, 1))))
+    body = FloatingBase(RigidBody(box((1, 1, 1))))
     q = np.zeros((5, 6))
     q[:, 3] = np.linspace(0, 2, 5)
-    clip = play(body, q)
+    clip = bake(body, q)
     assert read_glb(write_glb(clip, tmp_path / "a.glb", skin=False)).attribute("NORMAL") is None
     glb = read_glb(write_glb(clip, tmp_path / "b.glb", skin=False, normals=True))
     turned = np.einsum(
@@ -219,7 +219,7 @@ def test_many_vertices_need_wide_indices(tmp_path, read_glb):
 @needs_validator
 def test_khronos_validator_finds_nothing(door, cloth, tmp_path, validate):
     chain = slider_chain()
-    clips = [door, cloth, play(chain, sweep(chain, frames=6))]
+    clips = [door, cloth, bake(chain, sweep_joints(chain, frames=6))]
     clips += [Clip(mesh=clip.mesh, vertices=clip.vertices[:1], fps=1) for clip in clips]
     cases = itertools.product(clips, (None, False), (False, True), ("y", "z"))
     paths = [

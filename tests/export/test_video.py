@@ -9,7 +9,7 @@ from PIL import Image
 
 from kin4d.errors import InputError, OutputError
 from kin4d.export import video
-from kin4d.export.video import read_frames, read_video, write_picture, write_video
+from kin4d.export.video import read_frames, read_video, write_image, write_video
 
 
 def moving_square(frames: int, height: int, width: int) -> np.ndarray:
@@ -63,10 +63,10 @@ def test_still_frames_do_not_shorten_a_gif(tmp_path):
 def test_a_picture_comes_back(tmp_path):
     frame = moving_square(1, 9, 11)[0]
     np.testing.assert_array_equal(
-        np.asarray(Image.open(write_picture(frame, tmp_path / "a.png"))), frame
+        np.asarray(Image.open(write_image(frame, tmp_path / "a.png"))), frame
     )
     with pytest.raises(InputError, match=r"b\.nonsense"):
-        write_picture(frame, tmp_path / "b.nonsense")
+        write_image(frame, tmp_path / "b.nonsense")
     assert [file.name for file in tmp_path.iterdir()] == ["a.png"]
 
 

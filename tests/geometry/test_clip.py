@@ -10,7 +10,7 @@ from kin4d.geometry.camera import Camera
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.geometry.primitives import box
-from kin4d.geometry.skin import Skin, SkinTrack
+from kin4d.geometry.skin import Skin, SkinAnimation
 
 CUBE = box((1, 1, 1))
 STILL = np.repeat(CUBE.vertices[None], 3, axis=0)
@@ -76,8 +76,8 @@ class TestSkin:
     def test_bad_track(self):
         skin = {"joints": np.zeros((8, 1)), "weights": np.ones((8, 1)), "names": ("a",)}
         with pytest.raises(InputError, match="transforms have the wrong shape"):
-            SkinTrack(**skin, transforms=np.zeros((3, 2, 4, 4)))
-        track = SkinTrack(**skin, transforms=np.stack([np.eye(4)] * 2)[:, None])
+            SkinAnimation(**skin, transforms=np.zeros((3, 2, 4, 4)))
+        track = SkinAnimation(**skin, transforms=np.stack([np.eye(4)] * 2)[:, None])
         with pytest.raises(InputError, match="track 'skin' has another length"):
             Clip(mesh=CUBE, vertices=STILL, fps=24, skin=track)
 

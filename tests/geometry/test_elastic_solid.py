@@ -8,7 +8,7 @@ from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import spsolve
 
 from kin4d.errors import InputError
-from kin4d.geometry.elastic_solid import solid_stiffness, solid_turning
+from kin4d.geometry.elastic_solid import solid_rotations, solid_stiffness
 from kin4d.geometry.lattice import Lattice
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box, sphere
@@ -30,7 +30,7 @@ def test_rigid_motions_cost_nothing_and_turn_as_they_do() -> None:
     assert abs(stiffness @ moved).max() < 1e-9 * abs(stiffness).max()
     assert abs(stiffness - stiffness.T).max() < 1e-9 * abs(stiffness).max()
     np.testing.assert_allclose(
-        (solid_turning(lattice) @ moved).reshape(-1, 3), np.tile(turn, (len(lattice.nodes), 1))
+        (solid_rotations(lattice) @ moved).reshape(-1, 3), np.tile(turn, (len(lattice.nodes), 1))
     )
 
 

@@ -7,10 +7,10 @@ import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
 
-from kin4d.data.soft.shapes import SHAPES
 from kin4d.geometry.lattice import Lattice, signed_volume
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box, sphere
+from kin4d.objects.soft.shapes import SHAPES
 
 
 def pieces(lattice: Lattice) -> int:

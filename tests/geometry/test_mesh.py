@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kin4d.errors import InputError
-from kin4d.geometry.material import Material, hex_color, linear_to_srgb, srgb_to_linear
+from kin4d.geometry.material import SurfaceMaterial, hex_color, linear_to_srgb, srgb_to_linear
 from kin4d.geometry.mesh import Mesh, face_normals, vertex_normals
-from kin4d.geometry.mesh_ops import connected_components, weld
+from kin4d.geometry.mesh_ops import connected_components, merge_vertices
 from kin4d.geometry.primitives import box, capsule, cylinder, sphere
 
 TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
@@ -113,13 +113,13 @@ def test_flattening_transform_is_no_crash():
 
 
 def test_concatenate_fills_and_shares():
-    look = Material(name="shared")
+    look = SurfaceMaterial(name="shared")
     one = Mesh(vertices=TRIANGLE, faces=[[0, 1, 2]], uv=np.ones((3, 2)), materials=(look,))
     two = Mesh(
         vertices=TRIANGLE + 5,
         faces=[[2, 1, 0]],
         colors=np.zeros((3, 4)),
-        materials=(Material(name="own"), look),
+        materials=(SurfaceMaterial(name="own"), look),
         face_material=[1],
         parts=("p", "q"),
         face_part=[1],
@@ -142,7 +142,7 @@ def test_concatenate_fills_and_shares():
 def test_weld_and_components(seed):
     rng = np.random.default_rng(seed)
     grid = rng.integers(-1, 2, (30, 3)).astype(float) * rng.choice([1.0, -1.0], (30, 3))
-    first, index = weld(grid)
+    first, index = merge_vertices(grid)
     np.testing.assert_array_equal(grid, grid[first][index])
     assert (np.diff(first) > 0).all()
     assert len(first) == len(np.unique(grid + 0.0, axis=0))
@@ -172,9 +172,9 @@ def test_seams_do_not_tear_components():
     ],
 )
 def test_primitives_are_closed_centred_and_of_the_right_size(solid, volume):
-    from kin4d.geometry.inspect import inspect
+    from kin4d.geometry.mesh_report import inspect_mesh
 
-    assert inspect(solid).verdict == "good"
+    assert inspect_mesh(solid).verdict == "good"
     a, b, c = solid.vertices[solid.faces].transpose(1, 0, 2)
     assert np.einsum("fi,fi->", a, np.cross(b, c)) / 6 == pytest.approx(volume, rel=5e-3)
     np.testing.assert_allclose(solid.bounds.sum(0), 0, atol=1e-9)

@@ -12,7 +12,7 @@ from untrained_neurok import TINY, shaken
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
 from kin4d.neurok import save_pretrained
-from kin4d.neurok.encoders import Surface
+from kin4d.neurok.encoders import PointFeatures
 
 
 @pytest.fixture(scope="session")
@@ -23,11 +23,11 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def surface() -> Surface:
+def surface() -> PointFeatures:
     generator = torch.Generator().manual_seed(1)
     points = torch.rand(2, 60, 3, generator=generator) - 0.5
     normals = torch.nn.functional.normalize(torch.randn(2, 60, 3, generator=generator), dim=-1)
-    return Surface(points, normals, torch.randint(0, 3, (2, 60), generator=generator))
+    return PointFeatures(points, normals, torch.randint(0, 3, (2, 60), generator=generator))
 
 
 @pytest.fixture

@@ -10,18 +10,18 @@ import pytest
 import torch
 from untrained_neurok import TINY, shaken
 
-from kin4d.bodies import Body, play
+from kin4d.bodies import Body, bake
 from kin4d.errors import InputError
+from kin4d.fitting.fit import fit
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
 from kin4d.geometry.sampling import sample_surface
-from kin4d.motion.fit import fit
-from kin4d.motion.maps.point_map import compile_map
-from kin4d.motion.maps.skinned_map import SkinnedMap
+from kin4d.kinematics.compiled.compiled_kinematics import compile_kinematics
+from kin4d.kinematics.compiled.skinned import SkinnedKinematics
 from kin4d.neurok import LearnedBody, from_pretrained, save_pretrained
-from kin4d.neurok.decoder import SkinnedDecoder, SortedRig
-from kin4d.neurok.familiarity import Familiarity
-from kin4d.neurok.reading import read_mesh
+from kin4d.neurok.decoder import GroupedRig, SkinnedDecoder
+from kin4d.neurok.ood import OodDetector
+from kin4d.neurok.preprocess import sample_mesh
 from kin4d.training import load_tensors, save_tensors
 
 
@@ -70,8 +70,8 @@ def test_probe_carries_places_with_the_vertices(body: LearnedBody) -> None:
 def test_it_is_compiled_by_its_frames(two_boxes: Mesh, weights: Path, up: str) -> None:
     body = LearnedBody.from_mesh(two_boxes, weights, up=up, coordinates=3)
     places = sample_surface(body.rest, 20, seed=0)
-    found = compile_map(body, places)
-    assert isinstance(found, SkinnedMap)
+    found = compile_kinematics(body, places)
+    assert isinstance(found, SkinnedKinematics)
     assert found.error < 1e-3 * body.rest.diameter
     q = body.sample(1, seed=2)[0]
     points = found.points(q.numpy(), found.embed(q.numpy())[0])
@@ -125,16 +125,16 @@ def test_ten_thousand_components_still_give_a_body(weights: Path) -> None:
 
 
 def test_play_shows_a_sweep(body: LearnedBody) -> None:
-    clip = play(body, body.sample(3))
+    clip = bake(body, body.sample(3))
     assert clip.vertices.shape == (3, len(body.rest.vertices), 3)
     assert np.abs(clip.vertices - body.vertices(body.sample(3)).numpy()).max() < 1e-5
 
 
 def test_strange_shapes_are_told(two_boxes: Mesh, tmp_path: Path) -> None:
     model = shaken(TINY)
-    known = [read_mesh(box((1, a, b)), points=256).surface for a in (0.5, 1) for b in (0.4, 0.9)]
+    known = [sample_mesh(box((1, a, b)), points=256).surface for a in (0.5, 1) for b in (0.4, 0.9)]
     path = tmp_path / "w.safetensors"
-    save_pretrained(path, model, Familiarity.of(model, known), {})
+    save_pretrained(path, model, OodDetector.of(model, known), {})
     usual = LearnedBody.from_mesh(box((1, 0.5, 0.4)), path, points=256)
     strange = LearnedBody.from_mesh(two_boxes, path, points=256)
     assert usual.confidence is not None
@@ -199,7 +199,7 @@ def test_points_that_follow_one_token_need_no_blending(two_boxes: Mesh, weights:
     soft = decoder.rig(shape.encoding, shape.surface.points, shape.claims)
     z = torch.randn(3, *shape.encoding.mean.shape[1:])
     with torch.no_grad():
-        torch.testing.assert_close(SortedRig(soft).move(z), soft.move(z), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(GroupedRig(soft).move(z), soft.move(z), atol=1e-5, rtol=1e-5)
 
 
 def test_points_that_move_by_themselves_have_no_parts(two_boxes: Mesh, tmp_path: Path) -> None:

@@ -12,14 +12,14 @@ import torch
 
 from kin4d.bodies.body import Body
 from kin4d.errors import InputError
+from kin4d.fitting.fit import fit
 from kin4d.geometry.primitives import box
 from kin4d.geometry.sampling import sample_surface
-from kin4d.motion.fit import fit
 from kin4d.neurok.cage import MARGIN, CageConfig, CageDeformer, cage_sphere, load_cage, wrap
 from kin4d.neurok.cage_body import CageBody
 from kin4d.neurok.cage_train import cage_loss, chamfer, train_cage
 from kin4d.neurok.mean_value import mean_value_coordinates
-from kin4d.training import Plan
+from kin4d.training import TrainConfig
 from kin4d.training.checkpoint import save_tensors
 
 SMALL = CageConfig(keypoints=4, width=16, near=6)
@@ -48,7 +48,7 @@ def feed(process: int, step: int) -> Iterator[Made]:
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("cage")
-    plan = Plan(steps=3, log_every=1)
+    plan = TrainConfig(steps=3, log_every=1)
     train_cage(feed, out, plan=plan, config=SMALL, dev=[pairs(99)])
     return out / "weights.safetensors"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kin4d.bodies.parted import Mount
+from kin4d.bodies.segmented import JointSpec
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
-from kin4d.neurok.clearance import Cut
+from kin4d.neurok.clearance import PartSamples
 
 
 def _at(size: tuple[float, float, float], place: tuple[float, float, float]) -> Mesh:
@@ -17,13 +17,13 @@ def _at(size: tuple[float, float, float], place: tuple[float, float, float]) -> 
     return box(size).transformed(pose)
 
 
-def _cut(*meshes: Mesh) -> Cut:
+def _cut(*meshes: Mesh) -> PartSamples:
     part = np.repeat(np.arange(len(meshes)), [len(mesh.vertices) for mesh in meshes])
-    return Cut.of(Mesh.concatenate(list(meshes)), part)
+    return PartSamples.of(Mesh.concatenate(list(meshes)), part)
 
 
-def _mount(kind: str, place: tuple, axis: tuple, limits: tuple[float, float]) -> Mount:
-    return Mount(
+def _mount(kind: str, place: tuple, axis: tuple, limits: tuple[float, float]) -> JointSpec:
+    return JointSpec(
         name="part",
         parent=0,
         kind=kind,

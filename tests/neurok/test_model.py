@@ -9,10 +9,10 @@ from untrained_neurok import TINY, shaken
 from kin4d.errors import InputError
 from kin4d.geometry.transforms import quaternion_rotate, rotvec_to_matrix
 from kin4d.neurok import Neurok, NeurokConfig
-from kin4d.neurok.encoders import Surface, sparse_softmax
-from kin4d.neurok.loss import Batch, LossWeights, judge, training_loss
+from kin4d.neurok.encoders import PointFeatures, sparse_softmax
+from kin4d.neurok.loss import LossWeights, NeurokBatch, evaluate_neurok, neurok_loss
 from kin4d.neurok.twists import fit_twists, twist_to_parts
-from kin4d.training.parting import parting_loss
+from kin4d.training.assignment_loss import assignment_loss
 
 FORMS = [
     (decoder, motion)
@@ -26,7 +26,7 @@ def config(decoder: str, motion: str) -> NeurokConfig:
 
 
 @pytest.mark.parametrize(("decoder", "motion"), FORMS)
-def test_state_zero_moves_nothing(surface: Surface, decoder: str, motion: str) -> None:
+def test_state_zero_moves_nothing(surface: PointFeatures, decoder: str, motion: str) -> None:
     model = shaken(config(decoder, motion))
     shape = model.encode(surface)
     still = shape.rig.move(torch.zeros(2, TINY.tokens, 6))
@@ -37,7 +37,7 @@ def test_state_zero_moves_nothing(surface: Surface, decoder: str, motion: str) -
 
 @pytest.mark.parametrize(("decoder", "motion"), FORMS)
 def test_other_points_are_driven_like_the_encoded_ones(
-    surface: Surface, decoder: str, motion: str
+    surface: PointFeatures, decoder: str, motion: str
 ) -> None:
     model = shaken(config(decoder, motion))
     shape = model.encode(surface)
@@ -46,10 +46,10 @@ def test_other_points_are_driven_like_the_encoded_ones(
     assert torch.allclose(again, shape.rig.move(z), atol=1e-5)
 
 
-def test_order_of_points_does_not_matter(surface: Surface) -> None:
+def test_order_of_points_does_not_matter(surface: PointFeatures) -> None:
     model = shaken(TINY)
     order = torch.randperm(60, generator=torch.Generator().manual_seed(2))
-    mixed = Surface(
+    mixed = PointFeatures(
         surface.points[:, order], surface.normals[:, order], surface.component[:, order]
     )
     first, second = model.encode(surface), model.encode(mixed)
@@ -90,7 +90,7 @@ def test_twists_are_read_off_rigid_parts() -> None:
     )
 
 
-def test_screws_are_orthonormal(surface: Surface) -> None:
+def test_screws_are_orthonormal(surface: PointFeatures) -> None:
     screws = shaken(TINY).encode(surface).encoding.screws
     assert torch.allclose(screws @ screws.mT, torch.eye(6).expand_as(screws), atol=1e-5)
 
@@ -100,36 +100,36 @@ def test_parts_are_to_be_apart_and_the_base_with_nobody() -> None:
     right = torch.tensor([[[1.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]]])
     one = torch.tensor([[[1.0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]]])
     swapped, other = right[..., [1, 0, 2]], right[..., [0, 2, 1]]
-    best = parting_loss(right, part)
+    best = assignment_loss(right, part)
     assert best < 0.01
-    assert parting_loss(other, part) == pytest.approx(float(best))
-    assert parting_loss(one, part) > best + 1
-    assert parting_loss(swapped, part) > best + 1
-    assert parting_loss(one, torch.full((1, 4), -1)) == 0
+    assert assignment_loss(other, part) == pytest.approx(float(best))
+    assert assignment_loss(one, part) > best + 1
+    assert assignment_loss(swapped, part) > best + 1
+    assert assignment_loss(one, torch.full((1, 4), -1)) == 0
 
 
 def test_more_parts_than_tokens_can_still_be_told() -> None:
     weights = torch.full((1, 5, 3), 1 / 3, requires_grad=True)
-    loss = parting_loss(weights, torch.arange(5)[None])
+    loss = assignment_loss(weights, torch.arange(5)[None])
     loss.backward()
     assert torch.isfinite(loss)
     assert (weights.grad[0].abs().sum(-1) > 0).sum() == 3
 
 
-def test_one_batch_is_learned_by_heart(surface: Surface) -> None:
+def test_one_batch_is_learned_by_heart(surface: PointFeatures) -> None:
     torch.manual_seed(0)
     model = Neurok(TINY)
     part = (surface.points[..., 0] > 0).long()
     moved = surface.points + 0.3 * part[..., None]
-    batch = Batch(surface, moved, part)
+    batch = NeurokBatch(surface, moved, part)
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-    before = judge(model, [batch])
+    before = evaluate_neurok(model, [batch])
     for _ in range(150):
-        loss, _ = training_loss(model, batch, 0.0, weights=LossWeights())
+        loss, _ = neurok_loss(model, batch, 0.0, weights=LossWeights())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    after = judge(model.eval(), [batch])
+    after = evaluate_neurok(model.eval(), [batch])
     assert after["ratio"] < 0.25 < before["ratio"]
     assert after["guess"] < before["guess"]
 

@@ -5,17 +5,17 @@ import pytest
 import torch
 from PIL import Image
 
-from kin4d.bodies import Floating, RigidBody, hinge, play, slider_chain
+from kin4d.bodies import FloatingBase, RigidBody, bake, hinge, slider_chain
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.clip import Clip
-from kin4d.geometry.material import Material
+from kin4d.geometry.material import SurfaceMaterial
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box, sphere
-from kin4d.render import Floor, framing_camera, never_seen, render_bodies, render_clip
-from kin4d.render.pointmaps import Actor, draw_actors
+from kin4d.render import FloorPlane, framing_camera, render_bodies, render_clip, unseen_bodies
+from kin4d.render.pointmaps import MeshInstance, rasterize_instances
+from kin4d.render.render_scene import RenderScene, smoothing_groups
 from kin4d.render.renderer import Renderer
-from kin4d.render.surface import Surface, smoothing_groups
 
 
 def at(mesh, x, y, z):
@@ -50,10 +50,10 @@ def test_skin_and_vertices_draw_the_same():
     """The joint path (static vertices, moving matrices) against drawing moved vertices."""
     body = slider_chain()
     q = body.limits[:, 1][None] * torch.tensor([[0.2], [0.5], [0.9]], dtype=torch.float64)
-    camera = Camera.framing(play(body, q).bounds, width=90, height=60)
+    camera = Camera.framing(bake(body, q).bounds, width=90, height=60)
     video = render_bodies([body], [q], camera)
     assert len(video) == 3
-    clip = play(body, q)
+    clip = bake(body, q)
     loose = render_clip(
         Clip(mesh=clip.mesh, vertices=clip.vertices, fps=24), camera, floor=False, antialias=1
     )
@@ -66,15 +66,15 @@ def test_skin_and_vertices_draw_the_same():
 
 
 def test_out_of_view_is_empty_and_can_be_told():
-    body = Floating(hinge())
+    body = FloatingBase(hinge())
     q = torch.zeros(2, 7, dtype=torch.float64)
     behind = Camera.look_at((0, -5, 1), (0, -9, 1), width=30, height=20)
     video = render_bodies({"door": body}, [q], behind)
     assert not video.mask.any()
     assert np.isnan(video.xyz).all()
-    assert never_seen(video) == ("door",)
+    assert unseen_bodies(video) == ("door",)
     q[1, 1] = -8
-    assert never_seen(render_bodies({"door": body}, [q], behind)) == ()
+    assert unseen_bodies(render_bodies({"door": body}, [q], behind)) == ()
 
 
 def test_camera_inside_a_body_sees_it_from_inside():
@@ -89,7 +89,9 @@ def test_camera_inside_a_body_sees_it_from_inside():
 def test_texture_has_its_first_row_at_the_top():
     """uv (0, 0) is the lower left; images start at the upper left."""
     pixels = np.array([[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [255, 255, 0]]], np.uint8)
-    material = Material(base_color=(1, 1, 1, 1), textures={"base_color": Image.fromarray(pixels)})
+    material = SurfaceMaterial(
+        base_color=(1, 1, 1, 1), textures={"base_color": Image.fromarray(pixels)}
+    )
     quad = Mesh(
         vertices=np.array([[-1, 0, -1], [1, 0, -1], [1, 0, 1], [-1, 0, 1.0]]),
         faces=np.array([[0, 1, 2], [0, 2, 3]]),
@@ -106,7 +108,7 @@ def test_texture_has_its_first_row_at_the_top():
 def test_vertex_colours_and_material_colours():
     mesh = box((1.0, 1.0, 1.0))
     green = np.tile(np.array([0, 255, 0, 255], np.uint8), (len(mesh.vertices), 1))
-    white = Material(base_color=(1, 1, 1, 1))
+    white = SurfaceMaterial(base_color=(1, 1, 1, 1))
     tinted = Mesh(vertices=mesh.vertices, faces=mesh.faces, colors=green, materials=(white,))
     plain = at(box((1.0, 1.0, 1.0), color="#ff0000"), 1.2, 0, 0)
     bodies = [RigidBody(tinted), RigidBody(plain)]
@@ -119,9 +121,11 @@ def test_vertex_colours_and_material_colours():
 
 def test_normals_face_the_camera_and_are_exact_on_a_box():
     body = RigidBody(box((1.0, 1.0, 1.0)))
-    actor = Actor.of_body(body, still(body))
+    actor = MeshInstance.of_body(body, still(body))
     camera = front()
-    frame = draw_actors(Renderer(Surface.of([actor.mesh], [actor.skin]), camera), [actor], 0)
+    frame = rasterize_instances(
+        Renderer(RenderScene.of([actor.mesh], [actor.skin]), camera), [actor], 0
+    )
     seen = frame.mask > 0
     np.testing.assert_allclose(
         frame.normals[seen], np.broadcast_to([0, 0, -1], (seen.sum(), 3)), atol=1e-6
@@ -137,9 +141,11 @@ def test_creases_split_boxes_and_not_spheres():
 
 def test_smooth_normals_of_a_sphere():
     body = RigidBody(sphere(1.0, subdivisions=4))
-    actor = Actor.of_body(body, still(body))
+    actor = MeshInstance.of_body(body, still(body))
     camera = front(120, 120)
-    frame = draw_actors(Renderer(Surface.of([actor.mesh], [actor.skin]), camera), [actor], 0)
+    frame = rasterize_instances(
+        Renderer(RenderScene.of([actor.mesh], [actor.skin]), camera), [actor], 0
+    )
     seen = frame.mask > 0
     outward = camera.to_world(frame.xyz[seen].astype(np.float64))
     normals = frame.normals[seen] @ camera.pose[:3, :3].T
@@ -151,7 +157,7 @@ def test_result_does_not_depend_on_threads():
     body = hinge()
     q = torch.linspace(0, 1.5, 4, dtype=torch.float64)[:, None]
     camera = Camera.framing(body.rest.bounds, width=60, height=40)
-    floor = Floor.under(body.rest.bounds, up=np.array([0, 0, 1.0]))
+    floor = FloorPlane.under(body.rest.bounds, up=np.array([0, 0, 1.0]))
     one, two, many = (render_bodies([body], [q], camera, floor=floor, threads=n) for n in (1, 2, 9))
     for other in (two, many):
         for name in ("rgb", "xyz", "mask"):
@@ -180,7 +186,7 @@ def test_photograph_behind_stays_as_it_is():
 @pytest.mark.parametrize("up", ["y", "z"])
 def test_preview_frames_things_of_any_size(scale, up):
     body = hinge()
-    clip = play(body, torch.tensor([[0.0], [1.0]], dtype=torch.float64))
+    clip = bake(body, torch.tensor([[0.0], [1.0]], dtype=torch.float64))
     clip = Clip(
         mesh=clip.mesh.transformed(np.diag([scale, scale, scale, 1])),
         vertices=clip.vertices * np.float32(scale),
@@ -197,7 +203,7 @@ def test_preview_frames_things_of_any_size(scale, up):
 
 
 def test_shadow_darkens_the_floor_only():
-    clip = play(hinge(), torch.tensor([[0.5]], dtype=torch.float64))
+    clip = bake(hinge(), torch.tensor([[0.5]], dtype=torch.float64))
     camera = framing_camera(clip.bounds, width=90, height=60)
     bare = render_clip(clip, camera, floor=False, antialias=1)
     floor = render_clip(clip, camera, antialias=1)

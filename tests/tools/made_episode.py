@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from kin4d.bodies.robot_names import load_robot
-from kin4d.data.episodes.episode import Episode
+from kin4d.bodies.robot.registry import load_robot
+from kin4d.episodes.episode import Episode
 from kin4d.geometry.camera import Camera
-from kin4d.motion.actions import Actions
+from kin4d.kinematics.actions import Actions
 from kin4d.render.pointmaps import render_bodies
 
 CAMERA = Camera.look_at((0.9, -0.9, 0.7), (0.1, 0.0, 0.2), fov=50, width=48, height=32)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from made_episode import made_episode
 
-from kin4d.data.episodes.episode import ROBOT, Episode
-from kin4d.data.episodes.parts import FIRST, Parts
+from kin4d.episodes.episode import ROBOT, Episode
+from kin4d.episodes.part_tracks import FIRST, PartTracks
 
 FRAMES, DEPTH = 9, 1.0
 TOP, LEFT, HEIGHT, WIDTH = 20, 4, 8, 10
@@ -37,5 +37,5 @@ def pushed_block(number: int = 0, /, *, speed: float = 2.0, **changes: Any) -> E
         mask[block][seen] = parts[block][seen] = FIRST
         motions[t, 0, 0, 3] = (left - LEFT) * DEPTH / video.camera.K[0, 0]
     moved = replace(video, rgb=rgb, xyz=xyz, mask=mask, names=("sketch", "block"))
-    truth = Parts(mask=parts, motions=motions, things=(FIRST,))
+    truth = PartTracks(mask=parts, motions=motions, things=(FIRST,))
     return replace(episode, video=moved, parts=truth, **changes)

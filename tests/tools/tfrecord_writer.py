@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from kin4d.data.episodes.tfrecord import checksum
+from kin4d.episodes.formats.tfrecord import checksum
 
 
 def varint(value: int) -> bytes:

@@ -15,14 +15,14 @@ import torch
 from torch import nn
 
 from kin4d.errors import InputError, Kin4dError
-from kin4d.training import Plan, load_tensors, train
+from kin4d.training import TrainConfig, load_tensors, train
 
 pytest.importorskip("accelerate")
 
 RUN = """
 import sys, time, torch
 from torch import nn
-from kin4d.training import Plan, train
+from kin4d.training import TrainConfig, train
 
 def feed(rank, step):
     while True:
@@ -39,7 +39,7 @@ def loss(model, batch, done):
 
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 1))
-train(model, feed, loss, Plan(steps=60, warm=5, save_every=0.0, log_every=10), sys.argv[1],
+train(model, feed, loss, TrainConfig(steps=60, warm=5, save_every=0.0, log_every=10), sys.argv[1],
       about={"model": "toy"})
 """
 
@@ -92,7 +92,7 @@ def test_it_learns_and_reports(tmp_path: Path) -> None:
         model,
         feed,
         squared,
-        Plan(steps=300, rate=0.05, average=0.9, log_every=100),
+        TrainConfig(steps=300, rate=0.05, average=0.9, log_every=100),
         tmp_path,
         about={"model": "line"},
         validate=lambda net: {"bias": float(net.bias)},
@@ -108,7 +108,7 @@ def test_it_learns_and_reports(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
-    plan = Plan(steps=2, log_every=1)
+    plan = TrainConfig(steps=2, log_every=1)
     train(nn.Linear(2, 1), feed, squared, plan, tmp_path, about={"model": "one"})
     with pytest.raises(InputError, match="belongs to another run"):
         train(nn.Linear(2, 1), feed, squared, plan, tmp_path, about={"model": "two"})
@@ -119,11 +119,11 @@ def test_divergence_is_named(tmp_path: Path) -> None:
         return model(batch[0]).mean() * torch.nan, {}
 
     with pytest.raises(Kin4dError, match="diverged at step 0"):
-        train(nn.Linear(2, 1), feed, broken, Plan(steps=2), tmp_path, about={})
+        train(nn.Linear(2, 1), feed, broken, TrainConfig(steps=2), tmp_path, about={})
 
 
 def test_the_rate_rises_stays_and_falls() -> None:
-    plan = Plan(steps=100, rate=1.0, warm=10, decay=0.5)
+    plan = TrainConfig(steps=100, rate=1.0, warm=10, decay=0.5)
     rates = [plan.rate_at(step) for step in range(100)]
     assert rates[0] == pytest.approx(0.1)
     assert rates[9:51] == [1.0] * 42
@@ -134,7 +134,7 @@ def test_the_rate_rises_stays_and_falls() -> None:
 @pytest.mark.parametrize("wrong", [{"steps": 0}, {"rate": 0.0}, {"decay": 2.0}, {"average": 1.0}])
 def test_wrong_plans_are_refused(wrong: dict) -> None:
     with pytest.raises(InputError, match="training plan"):
-        Plan(**{"steps": 10, **wrong})
+        TrainConfig(**{"steps": 10, **wrong})
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kin4d.bodies import hinge, play, sweep
+from kin4d.bodies import bake, hinge, sweep_joints
 from kin4d.errors import InputError
 from kin4d.viewer.player import Player
 
@@ -17,7 +17,7 @@ pytest.importorskip("viser")
 
 @pytest.fixture
 def swing():
-    return play(hinge(), sweep(hinge(), frames=5))
+    return bake(hinge(), sweep_joints(hinge(), frames=5))
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from kin4d.world.batch import Clips, videos_of
-from kin4d.world.codec import PcaCodec, fit_pca
-from kin4d.world.config import WorldConfig
-from kin4d.world.control import hash_words
+from kin4d.world.diffusion.batch import VideoBatch, videos_of
+from kin4d.world.diffusion.codec import PcaCodec, fit_pca
+from kin4d.world.diffusion.config import DiffusionConfig
+from kin4d.world.diffusion.control import hash_words
 
 FRAMES, HEIGHT, WIDTH = 9, 16, 32
 TOY = {
@@ -30,7 +30,7 @@ TOY = {
 }
 
 
-def make_clips(seeds: list[int], *, happened: bool = True) -> Clips:
+def make_clips(seeds: list[int], *, happened: bool = True) -> VideoBatch:
     """Clips in which the bar moves right from column 2, and a block from column 12 before it."""
     rows, columns = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)
     table = np.stack([columns / WIDTH - 0.5, rows / HEIGHT - 0.5, 1.5 - rows / HEIGHT], -1)
@@ -55,7 +55,7 @@ def make_clips(seeds: list[int], *, happened: bool = True) -> Clips:
                 elif block > 12:
                     moves[where] = 5
             actions[b, t] = bar / WIDTH, 0, speed
-    return Clips(
+    return VideoBatch(
         first_rgb=rgb[:, 0],
         first_xyz=xyz[:, 0],
         robot_rgb=robot_rgb,
@@ -70,13 +70,13 @@ def make_clips(seeds: list[int], *, happened: bool = True) -> Clips:
 
 
 @pytest.fixture
-def clips() -> Callable[..., Clips]:
+def clips() -> Callable[..., VideoBatch]:
     return make_clips
 
 
 @pytest.fixture
-def toy() -> Callable[..., WorldConfig]:
-    return lambda **changes: WorldConfig(**{**TOY, **changes})
+def toy() -> Callable[..., DiffusionConfig]:
+    return lambda **changes: DiffusionConfig(**{**TOY, **changes})
 
 
 @pytest.fixture(scope="session")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from kin4d.bodies.articulated import ArticulatedBody
+from kin4d.bodies.articulated_base import Link
 from kin4d.bodies.inertial import Inertial
 from kin4d.bodies.joint import Joint
-from kin4d.bodies.linked import Link
-from kin4d.bodies.tree import TreeBody
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box, cylinder
@@ -20,7 +20,7 @@ def hinge(
     thickness: float = 0.04,
     limits: tuple[float, float] = (0.0, 1.9),
     density: float = 500.0,
-) -> TreeBody:
+) -> ArticulatedBody:
     """A door in its frame: one revolute coordinate, "door" (rad), about the vertical z axis.
 
     The frame stands on z = 0 around the panel; sizes in metres, density in kg/m^3.
@@ -52,7 +52,7 @@ def hinge(
         for side in (-1, 1)
     ]
     door = Mesh.concatenate([panel, *knobs], name="door")
-    return TreeBody(
+    return ArticulatedBody(
         [_link("frame", frame, density), _link("door", door, density)],
         [
             Joint(
@@ -74,7 +74,7 @@ def slider_chain(
     size: tuple[float, float, float] = (0.5, 0.4, 0.2),
     travel: float = 0.3,
     density: float = 500.0,
-) -> TreeBody:
+) -> ArticulatedBody:
     """Trays that slide out of one another: `count` prismatic coordinates along -y (m).
 
     Each tray is a fifth smaller than the one it slides in, so none touches another.
@@ -97,10 +97,10 @@ def slider_chain(
                     limits=(0.0, travel * 0.8 ** (i - 1)),
                 )
             )
-    return TreeBody(links, joints, name="slider_chain")
+    return ArticulatedBody(links, joints, name="slider_chain")
 
 
-def pendulum(*, count: int = 2, length: float = 0.5, mass: float = 1.0) -> TreeBody:
+def pendulum(*, count: int = 2, length: float = 0.5, mass: float = 1.0) -> ArticulatedBody:
     """Point masses (kg) on massless rods (m) swinging in the x-z plane about the y axis.
 
     At q = 0 it hangs straight down from the origin; coordinate i is the angle (rad) of rod i
@@ -127,7 +127,7 @@ def pendulum(*, count: int = 2, length: float = 0.5, mass: float = 1.0) -> TreeB
                 axis=np.array([0.0, 1.0, 0.0]),
             )
         )
-    return TreeBody(links, joints, name="pendulum")
+    return ArticulatedBody(links, joints, name="pendulum")
 
 
 def _tray(dims: np.ndarray, color: str) -> Mesh:

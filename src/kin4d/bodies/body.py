@@ -11,7 +11,7 @@ from torch import Tensor
 from kin4d.errors import InputError
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.mesh import Mesh
-from kin4d.geometry.skin import Skin, SkinTrack
+from kin4d.geometry.skin import Skin, SkinAnimation
 
 
 @runtime_checkable
@@ -68,7 +68,7 @@ class Body(Protocol):
         ...
 
 
-def expect_coordinates(q: Tensor, width: int) -> None:
+def require_coordinates(q: Tensor, width: int) -> None:
     """Raise `InputError` unless q is a floating-point tensor [..., width].
 
     Looks at no values, so that it costs nothing and runs under `torch.func` transforms.
@@ -104,7 +104,7 @@ def check_coordinates(body: Body, q: Tensor | np.ndarray) -> Tensor:
     return q
 
 
-def play(body: Body, q: Tensor | np.ndarray, *, fps: float = 24.0) -> Clip:
+def bake(body: Body, q: Tensor | np.ndarray, *, fps: float = 24.0) -> Clip:
     """The Clip of `body` moving through coordinates `q` [T, k]."""
     with torch.no_grad():
         q = check_coordinates(body, q).to(torch.float64)
@@ -114,7 +114,7 @@ def play(body: Body, q: Tensor | np.ndarray, *, fps: float = 24.0) -> Clip:
         if body.skin is None:
             vertices = torch.stack([body.vertices(row).float() for row in q]).numpy()
             return Clip(mesh=rest, vertices=vertices, fps=fps, q=q.numpy())
-        skin = SkinTrack(
+        skin = SkinAnimation(
             joints=body.skin.joints,
             weights=body.skin.weights,
             names=body.skin.names,
@@ -126,7 +126,7 @@ def play(body: Body, q: Tensor | np.ndarray, *, fps: float = 24.0) -> Clip:
         return Clip(mesh=rest, vertices=frames, fps=fps, q=q.numpy(), skin=skin)
 
 
-def sweep(body: Body, *, frames: int = 48, reach: float = 1.0) -> Tensor:
+def sweep_joints(body: Body, *, frames: int = 48, reach: float = 1.0) -> Tensor:
     """[k * frames, k] float64: each coordinate in turn to both its limits and back to rest.
 
     Coordinates without limits go `reach` (rad or m) either way.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from kin4d.bodies.body import Body, expect_coordinates
+from kin4d.bodies.body import Body, require_coordinates
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.skin import Skin
 from kin4d.geometry.transforms import apply_rigid, rigid, rotvec_to_matrix
@@ -13,7 +13,7 @@ from kin4d.geometry.transforms import apply_rigid, rigid, rotvec_to_matrix
 _ROOT = ("x", "y", "z", "rx", "ry", "rz")
 
 
-class Floating:
+class FloatingBase:
     """A `Body` whose first six coordinates move another body as a whole.
 
     q = (translation [3] m, rotation vector [3] rad about the world origin, the body's own q).
@@ -44,7 +44,7 @@ class Floating:
 
     def root_pose(self, q: Tensor) -> Tensor:
         """[..., 4, 4] motion of the whole body."""
-        expect_coordinates(q, len(self.coordinates))
+        require_coordinates(q, len(self.coordinates))
         return rigid(rotvec_to_matrix(q[..., 3:6]), q[..., :3])
 
     def points(self, q: Tensor) -> Tensor:
@@ -61,7 +61,7 @@ class Floating:
 
     def jacobian(self, q: Tensor) -> Tensor:
         """d points / dq, [..., P, 3, 6 + k]."""
-        expect_coordinates(q, len(self.coordinates))
+        require_coordinates(q, len(self.coordinates))
         local, turn = self.body.points(q[..., 6:]), q[..., 3:6].contiguous()
         rotation = rotvec_to_matrix(turn)
         axes = torch.eye(3, dtype=q.dtype, device=q.device)

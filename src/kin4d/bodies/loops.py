@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from numpy.polynomial import chebyshev
 
+from kin4d.bodies.articulated import ArticulatedBody
+from kin4d.bodies.articulated_base import Link, transform_points
 from kin4d.bodies.joint import Joint, Mimic
-from kin4d.bodies.linked import Link, carry
-from kin4d.bodies.tree import TreeBody
 from kin4d.errors import InputError
 
 _NODES = 33
@@ -57,16 +57,16 @@ def close_loops(
     """
     if not loops:
         return list(joints), 0.0
-    body = TreeBody(links, joints)
+    body = ArticulatedBody(links, joints)
     followers: dict[str, Mimic] = {}
     for group in _groups(body, loops, driven):
         followers.update(_solve(body, group, driven, springs))
     closed = [replace(joint, mimic=followers.get(joint.name, joint.mimic)) for joint in joints]
-    return closed, _worst_gap(TreeBody(links, closed), loops)
+    return closed, _worst_gap(ArticulatedBody(links, closed), loops)
 
 
 def _solve(
-    body: TreeBody,
+    body: ArticulatedBody,
     loops: Sequence[Loop],
     driven: set[str],
     springs: Mapping[str, tuple[float, float]],
@@ -110,7 +110,7 @@ class _Solver:
     """Finds the free joints of a loop for one value of the joint that drives it."""
 
     def __init__(
-        self, body: TreeBody, loops: Sequence[Loop], leader: str, free: Sequence[str]
+        self, body: ArticulatedBody, loops: Sequence[Loop], leader: str, free: Sequence[str]
     ) -> None:
         self.body, self.loops, self.free = body, loops, free
         self.leader = body.coordinates.index(leader)
@@ -171,14 +171,14 @@ class _Solver:
         return found
 
 
-def _ends(body: TreeBody, loop: Loop, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _ends(body: ArticulatedBody, loop: Loop, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """World places [..., 2, 3] of a loop's two points and their derivatives [..., 2, 3, k]."""
     index = torch.tensor([body.link_index(name) for name in loop.links])
     local = torch.from_numpy(loop.points)
-    return carry(body.link_poses(q), index, local), body.point_jacobian(q, index, local)
+    return transform_points(body.link_poses(q), index, local), body.point_jacobian(q, index, local)
 
 
-def _worst_gap(body: TreeBody, loops: Sequence[Loop]) -> float:
+def _worst_gap(body: ArticulatedBody, loops: Sequence[Loop]) -> float:
     """Metres between the two points of a loop, at worst, over the whole range of coordinates."""
     low, high = body.limits.unbind(-1)
     low, high = (
@@ -200,7 +200,7 @@ def _worst_gap(body: TreeBody, loops: Sequence[Loop]) -> float:
     return worst
 
 
-def _members(body: TreeBody, loop: Loop) -> list[str]:
+def _members(body: ArticulatedBody, loop: Loop) -> list[str]:
     """The moving joints around a loop."""
     one, other = (body.joints_above(link) for link in loop.links)
     around = [body.joints[i] for i in (*one, *other) if i not in one or i not in other]
@@ -210,7 +210,7 @@ def _members(body: TreeBody, loop: Loop) -> list[str]:
     return moving
 
 
-def _groups(body: TreeBody, loops: Sequence[Loop], driven: set[str]) -> list[list[Loop]]:
+def _groups(body: ArticulatedBody, loops: Sequence[Loop], driven: set[str]) -> list[list[Loop]]:
     """Loops that share a joint which is not driven must be solved together."""
     groups: list[tuple[set[str], list[Loop]]] = []
     for loop in loops:

@@ -18,12 +18,12 @@ from scipy.sparse import csc_matrix
 from scipy.spatial import KDTree
 from torch import Tensor
 
-from kin4d.bodies.body import Body, expect_coordinates
-from kin4d.bodies.floating import Floating
+from kin4d.bodies.body import Body, require_coordinates
+from kin4d.bodies.floating import FloatingBase
 from kin4d.errors import InputError
-from kin4d.geometry.elastic_cloud import ElasticCloud, ties_between
+from kin4d.geometry.elastic_graph import ElasticGraph, knn_edges
 from kin4d.geometry.elastic_sheet import sheet_masses, sheet_stiffness
-from kin4d.geometry.elastic_solid import solid_stiffness, solid_turning
+from kin4d.geometry.elastic_solid import solid_rotations, solid_stiffness
 from kin4d.geometry.lattice import Lattice, signed_volume
 from kin4d.geometry.mesh import Mesh, vertex_normals
 from kin4d.geometry.sampling import sample_surface
@@ -38,7 +38,7 @@ _MOST_TURN = 4.0  # rad, of any node by one mode alone: what hangs swings past h
 _MOST_STRAIN = 0.5  # of any tie by one mode alone
 
 
-class Ties(NamedTuple):
+class EdgeNetwork(NamedTuple):
     """What holds N nodes together, in plain arrays: E ties, each from both its ends.
 
     With turns R of the nodes, x = rest + settle @ pull, where each tie pulls its end and pushes its
@@ -147,7 +147,7 @@ class ModalBody:
         if len(held):
             points, normals = _patch(mesh, held, seed=seed)
             fast = lattice.beyond(points, np.sign(volume) * normals)
-        turning = solid_turning(lattice)
+        turning = solid_rotations(lattice)
         fine = vibration_modes(lattice.nodes, masses, stiffness, turning, fast, modes)
         return cls(mesh, fine.thinned(handles, seed=seed), warp=warp)
 
@@ -179,7 +179,7 @@ class ModalBody:
             handles: Vertices that stand for all once modes are known.
             held: Vertices that are held fast.
             wrinkles: Whether it gives way in its plane, as cloth does by wrinkling more finely than
-                modes show: what stretches it is then left to a `kin4d.motion.forces.Membrane`.
+                modes show: what stretches it is then left to a `kin4d.dynamics.forces.Membrane`.
             warp: See the class.
             seed: Of the choice of handles.
         """
@@ -198,13 +198,13 @@ class ModalBody:
             mesh, young=young, poisson=poisson, thickness=thickness, stretch=stretch
         )
         masses = sheet_masses(mesh, density * thickness)
-        turning = ElasticCloud.of_nodes(mesh.vertices).turning
+        turning = ElasticGraph.of_nodes(mesh.vertices).turning
         fine = vibration_modes(mesh.vertices, masses, csc_matrix(stiffness), turning, fast, modes)
         return cls(mesh, fine.thinned(handles, seed=seed), warp=warp, wrinkles=wrinkles)
 
     def points(self, q: Tensor) -> Tensor:
         """Mass points [..., N, 3] (m)."""
-        expect_coordinates(q, len(self.coordinates))
+        require_coordinates(q, len(self.coordinates))
         if not self.warp:
             return self._rest.to(q) + torch.einsum("nik,...k->...ni", self._shift.to(q), q)
         turns = rotvec_to_matrix(torch.einsum("nik,...k->...ni", self._spin.to(q), q))
@@ -214,7 +214,7 @@ class ModalBody:
 
     def jacobian(self, q: Tensor) -> Tensor:
         """d points / dq, [..., N, 3, k]."""
-        expect_coordinates(q, len(self.coordinates))
+        require_coordinates(q, len(self.coordinates))
         if not self.warp:
             return self._shift.to(q).expand(*q.shape[:-1], *self._shift.shape)
         spin = torch.einsum("nik,...k->...ni", self._spin.to(q), q)
@@ -242,10 +242,10 @@ class ModalBody:
         return rigid(turns, shift)
 
 
-def _ties(modes: Modes) -> Ties:
+def _ties(modes: Modes) -> EdgeNetwork:
     """Ties between near nodes. Held nodes stay; where none is held, the centre of mass does."""
     count = len(modes.nodes)
-    start, end = ties_between(modes.nodes, _NEIGHBOURS).T.copy()
+    start, end = knn_edges(modes.nodes, _NEIGHBOURS).T.copy()
     arms = modes.nodes[end] - modes.nodes[start]
     turned = np.cross(modes.spin[start], arms[..., None], axis=1)
     weight = 1 / np.square(arms).sum(-1)
@@ -259,7 +259,7 @@ def _ties(modes: Modes) -> Ties:
     else:
         settle = np.linalg.pinv(laplacian, hermitian=True)
         settle = settle - modes.masses @ settle / modes.masses.sum()
-    return Ties(
+    return EdgeNetwork(
         start=start,
         end=end,
         weight=weight,
@@ -322,9 +322,9 @@ def _check(**values: float) -> None:
             raise InputError(f"{name} must be positive", value=value, allowed="> 0, SI units")
 
 
-def stiffness_of(body: Body) -> Tensor | None:
+def modal_stiffness(body: Body) -> Tensor | None:
     """[k, k] J: what holds a body in shape, a floating root left free; None if nothing does."""
-    if isinstance(body, Floating):
-        inner = stiffness_of(body.body)
+    if isinstance(body, FloatingBase):
+        inner = modal_stiffness(body.body)
         return None if inner is None else torch.block_diag(inner.new_zeros(6, 6), inner)
     return getattr(body, "stiffness", None)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from kin4d.bodies.articulated import ArticulatedBody
+from kin4d.bodies.articulated_base import Link
 from kin4d.bodies.inertial import Inertial
-from kin4d.bodies.linked import Link
-from kin4d.bodies.tree import TreeBody
 from kin4d.geometry.mesh import Mesh
 
 
-class RigidBody(TreeBody):
+class RigidBody(ArticulatedBody):
     """A single rigid link with no coordinates.
 
     Args:

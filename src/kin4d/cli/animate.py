@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from kin4d.cli.output import check_memory, say, warn_if_strange, write_motion
+from kin4d.cli.output import check_memory, print_result, save_clip_output, warn_low_confidence
 
 if TYPE_CHECKING:
     from kin4d.bodies.body import Body
-    from kin4d.bodies.parted import PartedBody
+    from kin4d.bodies.segmented import SegmentedBody
     from kin4d.neurok.body import LearnedBody
 
 
@@ -49,9 +49,9 @@ def animate(
     """
     import torch
 
-    from kin4d.bodies import play, sweep
+    from kin4d.bodies import bake, sweep_joints
     from kin4d.errors import InputError
-    from kin4d.motion.walk import random_walk
+    from kin4d.kinematics.random_motion import random_motion
 
     if frames < 2:
         raise InputError("a sweep needs frames", value=frames, allowed="frames >= 2")
@@ -63,17 +63,17 @@ def animate(
         raise InputError(f"'{what}' has no part that moves", hint="give --coordinates to force it")
     legs = len(body.coordinates) + walk
     check_memory(frames * legs, vertices=len(body.rest.vertices))
-    q = [sweep(body, frames=frames)]
+    q = [sweep_joints(body, frames=frames)]
     if walk:
-        q.append(random_walk(body, walk, frames=frames, seed=seed))
-    clip = play(body, torch.cat(q), fps=fps)
+        q.append(random_motion(body, walk, frames=frames, seed=seed))
+    clip = bake(body, torch.cat(q), fps=fps)
     data = {"coordinates": list(body.coordinates), "frames": len(clip), "written": str(output)}
     if learned is not None:
         clip = replace(clip, up=up)
         data["confidence"] = learned.confidence
-    write_motion(clip, output)
+    save_clip_output(clip, output)
     names = ", ".join(body.coordinates)
-    say(
+    print_result(
         f"{len(body.coordinates)} coordinates ({names}), {len(clip)} frames, written to {output}",
         data,
         as_json=json,
@@ -82,7 +82,7 @@ def animate(
 
 def _known(what: str) -> Body:
     from kin4d.bodies import analytic
-    from kin4d.bodies.robot_names import load_robot
+    from kin4d.bodies.robot.registry import load_robot
 
     builtin = {
         body.__name__: body for body in (analytic.hinge, analytic.slider_chain, analytic.pendulum)
@@ -92,10 +92,10 @@ def _known(what: str) -> Body:
 
 def _learned(
     what: str, model: str, up: str, count: int | None, joints: bool
-) -> LearnedBody | PartedBody | None:
+) -> LearnedBody | SegmentedBody | None:
     """The learned body of a mesh file; None if it is none."""
+    from kin4d.geometry.io.mesh_file import READS
     from kin4d.geometry.mesh import Mesh
-    from kin4d.geometry.mesh_io import READS
 
     if Path(what).suffix.lower() not in READS:
         return None
@@ -106,5 +106,5 @@ def _learned(
         body = articulate(mesh, model, up=up)
     else:
         body = LearnedBody.from_mesh(mesh, model, up=up, coordinates=count)
-    warn_if_strange(body.confidence)
+    warn_low_confidence(body.confidence)
     return body

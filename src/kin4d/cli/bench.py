@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import tyro
 
+from kin4d.benchmarks import BENCHMARKS
 from kin4d.errors import InputError
-from kin4d.evaluate import BENCHMARKS
 from kin4d.files import write_json
 
 
@@ -49,7 +49,7 @@ def bench(
         return
     if name not in BENCHMARKS:
         raise InputError("there is no such benchmark", value=name, allowed=", ".join(BENCHMARKS))
-    run = importlib.import_module(f"kin4d.evaluate.{name}").run
+    run = importlib.import_module("kin4d.benchmarks." + name.replace("-", "_")).run
     options = {"objects": objects, "episodes": episodes, "weights": weights, "pictures": pictures}
     given = {option: value for option, value in options.items() if value}
     for option in given:

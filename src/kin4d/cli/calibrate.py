@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 import tyro
 
-from kin4d.cli.output import say, warn
+from kin4d.cli.output import print_result, print_warning
 from kin4d.errors import InputError
 
 
@@ -45,20 +45,20 @@ def calibrate(
         search_root: Folders in which package:// meshes are looked for.
         json: Print JSON for machines.
     """
-    from kin4d.bodies.mount import prune
-    from kin4d.bodies.robot_names import load_robot
-    from kin4d.data.episodes.layouts import read_motion
-    from kin4d.data.episodes.timing import rows_at
-    from kin4d.export.video import read_video, write_picture
-    from kin4d.motion.control import to_coordinates
-    from kin4d.render.calibrate import calibrate as fit_camera
-    from kin4d.render.calibrate import refine_camera
-    from kin4d.render.matches import read_matches
-    from kin4d.render.overlay import overlay_sheet
-    from kin4d.render.silhouette import SilhouetteVideo
+    from kin4d.bodies.robot.attach import remove_link
+    from kin4d.bodies.robot.registry import load_robot
+    from kin4d.calibration.calibrate import calibrate as fit_camera
+    from kin4d.calibration.calibrate import refine_camera
+    from kin4d.calibration.correspondences import read_correspondences
+    from kin4d.calibration.overlay import overlay_sheet
+    from kin4d.calibration.silhouette import SilhouetteVideo
+    from kin4d.episodes.formats.reader import read_robot_motion
+    from kin4d.episodes.timing import rows_at
+    from kin4d.export.video import read_video, write_image
+    from kin4d.kinematics.control import actions_to_q
 
     body = load_robot(robot, search_roots=search_root)
-    clicks = read_matches(matches)
+    clicks = read_correspondences(matches)
     frames, rate = read_video(video)
     if frames.shape[1:3] != (clicks.height, clicks.width):
         raise InputError(
@@ -66,10 +66,10 @@ def calibrate(
             value=(clicks.width, clicks.height),
             allowed=f"{frames.shape[2]} x {frames.shape[1]} pixels, as {video}",
         )
-    states = read_motion(actions)
+    states = read_robot_motion(actions)
     if without is not None:
-        body, states = prune(body, without), replace(states, gripper=None)
-    q = to_coordinates(states, body)[0].numpy()[rows_at(np.arange(len(frames)) / rate, states)]
+        body, states = remove_link(body, without), replace(states, gripper=None)
+    q = actions_to_q(states, body)[0].numpy()[rows_at(np.arange(len(frames)) / rate, states)]
     fit = fit_camera(body, q, clicks, focal=focal)
     camera, data = fit.camera, {"matches": fit.to_dict()}
     lines = [f"{len(clicks.matches)} matches, {fit.rms:.2f} px root mean square"]
@@ -83,7 +83,9 @@ def calibrate(
             f"{after.motion_iou:.3f}, matches {before.click_px:.2f} -> {after.click_px:.2f} px"
         )
         if not refined.accepted:
-            warn("refining on the outline did not help on other frames; the first camera is kept")
+            print_warning(
+                "refining on the outline did not help on other frames; the first camera is kept"
+            )
     camera.save(output)
     place = camera.pose[:3, 3].tolist()
     data |= {"focal_px": float(camera.K[0, 0]), "position_m": place, "written": str(output)}
@@ -92,7 +94,7 @@ def calibrate(
         f"({', '.join(f'{value:.3f}' for value in place)}) m, written to {output}"
     )
     if overlay is not None:
-        write_picture(overlay_sheet(SilhouetteVideo(body, q, frames), camera), overlay)
+        write_image(overlay_sheet(SilhouetteVideo(body, q, frames), camera), overlay)
         data["overlay"] = str(overlay)
         lines.append(f"drawn over the video in {overlay}")
-    say("\n".join(lines), data, as_json=json)
+    print_result("\n".join(lines), data, as_json=json)

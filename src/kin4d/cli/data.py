@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from kin4d.cli.data_convert import Export, Import
-from kin4d.cli.data_episodes import Episodes
-from kin4d.cli.output import say
+from kin4d.cli.data_convert import DataExport, DataImport
+from kin4d.cli.data_episodes import DataEpisodes
+from kin4d.cli.output import print_result
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
-    from kin4d.data.episodes.episode import Episode
-    from kin4d.data.specimen import Specimen
+    from kin4d.episodes.episode import Episode
+    from kin4d.objects.object_sample import ObjectSample
 
 
 @dataclass(frozen=True)
-class Objects:
+class DataObjects:
     """Make a store of objects in motion; run the same command again to go on after a stop."""
 
     out: Path
@@ -45,9 +45,9 @@ class Objects:
     """Print JSON for machines."""
 
     def run(self) -> None:
-        from kin4d.data.generate import Plan, generate
+        from kin4d.objects.generate import DatasetSpec, generate_objects
 
-        plan = Plan(
+        plan = DatasetSpec(
             sources=self.sources,
             categories=self.categories,
             count=self.count,
@@ -55,17 +55,17 @@ class Objects:
             frames=self.frames,
             per_shard=self.per_shard,
         )
-        store = generate(plan, self.out, workers=self.workers, cluster=self.cluster)
+        store = generate_objects(plan, self.out, workers=self.workers, cluster=self.cluster)
         data = {"written": str(self.out), "sequences": len(store), "dropped": len(store.dropped)}
         text = f"{len(store)} sequences in {self.out}"
         if store.dropped:
             text += f"; {len(store.dropped)} could not be made, the first because: "
             text += store.dropped[0]["dropped"]
-        say(text, data, as_json=self.json)
+        print_result(text, data, as_json=self.json)
 
 
 @dataclass(frozen=True)
-class Stats:
+class DataStats:
     """Count what is in a store."""
 
     store: Annotated[Path, tyro.conf.Positional]
@@ -74,14 +74,18 @@ class Stats:
     """Print JSON for machines."""
 
     def run(self) -> None:
-        from kin4d.data.episodes.sheet import episode_statistics
-        from kin4d.data.open_store import open_store
-        from kin4d.data.sheet import statistics
-        from kin4d.data.store import SequenceStore
+        from kin4d.cli.open_store import open_store
+        from kin4d.episodes.preview import episode_statistics
+        from kin4d.objects.preview import object_statistics
+        from kin4d.objects.sequence_store import SequenceStore
 
         store = open_store(self.store)
         what = "sequences" if isinstance(store, SequenceStore) else "episodes"
-        found = statistics(store) if isinstance(store, SequenceStore) else episode_statistics(store)
+        found = (
+            object_statistics(store)
+            if isinstance(store, SequenceStore)
+            else episode_statistics(store)
+        )
         lines = [
             f"{found[what]} {what}, {found['frames']} frames, "
             f"{found['bytes'] / 1e6:.1f} MB in {found['shards']} shards; "
@@ -92,11 +96,11 @@ class Stats:
                 continue
             counts = sorted(members.items(), key=lambda item: (-item[1], item[0]))
             lines.append(f"{group + ':':12}" + ", ".join(f"{name} {n}" for name, n in counts))
-        say("\n".join(lines), found, as_json=self.json)
+        print_result("\n".join(lines), found, as_json=self.json)
 
 
 @dataclass(frozen=True)
-class Verify:
+class DataVerify:
     """Compare a store with its checksums."""
 
     store: Annotated[Path, tyro.conf.Positional]
@@ -105,8 +109,8 @@ class Verify:
     """Print JSON for machines."""
 
     def run(self) -> None:
-        from kin4d.data.episodes.store import EpisodeStore
-        from kin4d.data.open_store import open_store
+        from kin4d.cli.open_store import open_store
+        from kin4d.episodes.store import EpisodeStore
 
         store = open_store(self.store)
         problems = store.verify()
@@ -118,11 +122,11 @@ class Verify:
         what = "episodes" if isinstance(store, EpisodeStore) else "sequences"
         data = {what: len(store), "shards": len(store.shards), "problems": []}
         text = f"{len(store)} {what} in {len(store.shards)} shards, all as they were written"
-        say(text, data, as_json=self.json)
+        print_result(text, data, as_json=self.json)
 
 
 @dataclass(frozen=True)
-class Sheet:
+class DataPreview:
     """Draw a contact sheet per category: objects at rest and at both ends of their range.
 
     Of a store of episodes, one per task: colour, bodies and depth.
@@ -144,30 +148,30 @@ class Sheet:
     def run(self) -> None:
         from PIL import Image
 
-        from kin4d.data.episodes.sheet import episode_sheet
-        from kin4d.data.sheet import contact_sheet
+        from kin4d.episodes.preview import episode_preview
         from kin4d.files import atomic_path
+        from kin4d.objects.preview import object_preview
         from kin4d.progress import track
 
         episodes = _episodes_by_task(self.source, self.categories, self.count)
         chosen = episodes or _by_category(self.source, self.categories, self.count)
-        draw = partial(episode_sheet if episodes else contact_sheet, tile=self.tile)
+        draw = partial(episode_preview if episodes else object_preview, tile=self.tile)
         for category, items in track(chosen.items(), "drawing", total=len(chosen)):
             picture = Image.fromarray(draw(items))
             with atomic_path(self.out / f"{category}.jpg") as path:
                 picture.save(path, quality=88)
         data = {"written": str(self.out), "categories": [*chosen]}
-        say(f"{len(chosen)} contact sheets in {self.out}", data, as_json=self.json)
+        print_result(f"{len(chosen)} contact sheets in {self.out}", data, as_json=self.json)
 
 
 _Action = Annotated[
-    Annotated[Objects, tyro.conf.subcommand("objects")]
-    | Annotated[Episodes, tyro.conf.subcommand("episodes")]
-    | Annotated[Stats, tyro.conf.subcommand("stats")]
-    | Annotated[Verify, tyro.conf.subcommand("verify")]
-    | Annotated[Sheet, tyro.conf.subcommand("sheet")]
-    | Annotated[Import, tyro.conf.subcommand("import")]
-    | Annotated[Export, tyro.conf.subcommand("export")],
+    Annotated[DataObjects, tyro.conf.subcommand("objects")]
+    | Annotated[DataEpisodes, tyro.conf.subcommand("episodes")]
+    | Annotated[DataStats, tyro.conf.subcommand("stats")]
+    | Annotated[DataVerify, tyro.conf.subcommand("verify")]
+    | Annotated[DataPreview, tyro.conf.subcommand("sheet")]
+    | Annotated[DataImport, tyro.conf.subcommand("import")]
+    | Annotated[DataExport, tyro.conf.subcommand("export")],
     tyro.conf.arg(name=""),
 ]
 
@@ -181,13 +185,15 @@ def data(action: _Action) -> None:
     action.run()
 
 
-def _by_category(source: str, categories: tuple[str, ...], count: int) -> dict[str, list[Specimen]]:
+def _by_category(
+    source: str, categories: tuple[str, ...], count: int
+) -> dict[str, list[ObjectSample]]:
     """The first `count` specimens of each category of a source."""
-    from kin4d.data.named_sources import named_source
-    from kin4d.data.sources import SeededSource
+    from kin4d.objects.source_registry import named_source
+    from kin4d.objects.sources import ProceduralSource
 
     found = named_source(source)
-    if isinstance(found, SeededSource):
+    if isinstance(found, ProceduralSource):
         found = found.only(categories) if categories else found
         return {c: [found.make(c, seed) for seed in range(count)] for c in found.categories}
     members: dict[str, list[int]] = {}
@@ -204,8 +210,8 @@ def _by_category(source: str, categories: tuple[str, ...], count: int) -> dict[s
 
 def _episodes_by_task(source: str, tasks: tuple[str, ...], count: int) -> dict[str, list[Episode]]:
     """The first `count` episodes of each task, if the source is a store of them."""
-    from kin4d.data.episodes.store import EpisodeStore
-    from kin4d.data.open_store import open_store
+    from kin4d.cli.open_store import open_store
+    from kin4d.episodes.store import EpisodeStore
 
     if not source.startswith("store:"):
         return {}

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from kin4d.cli.output import say
+from kin4d.cli.output import print_result
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
-    from kin4d.data.episodes.assemble import Assembly
-    from kin4d.data.episodes.episode import Episode
-    from kin4d.data.episodes.store import EpisodeStore
+    from kin4d.episodes.converter import RecordingConverter
+    from kin4d.episodes.episode import Episode
+    from kin4d.episodes.store import EpisodeStore
 
 
 @dataclass(frozen=True)
-class Import:
+class DataImport:
     """Make a store of episodes from LeRobot, Robo4D, LIBERO or robosuite, RLDS or DROID files."""
 
     source: Annotated[Path, tyro.conf.Positional]
@@ -65,8 +65,8 @@ class Import:
     """Print JSON for machines."""
 
     def run(self) -> None:
-        from kin4d.data.episodes.imports import import_episodes
-        from kin4d.data.episodes.layouts import open_layout
+        from kin4d.episodes.formats.reader import open_dataset
+        from kin4d.episodes.importer import import_episodes
 
         options: dict[str, Any] = {}
         for name in ("degrees", "by_order"):
@@ -75,7 +75,7 @@ class Import:
         if self.gripper is not None:
             options |= {"gripper": self.gripper, "gripper_range": self.gripper_range}
         store = import_episodes(
-            open_layout(self.source, layout=self.layout, **options),
+            open_dataset(self.source, layout=self.layout, **options),
             self.out,
             source=self.source.name,
             assembly=self._assembly(),
@@ -91,16 +91,16 @@ class Import:
         text = f"{len(store)} episodes in {self.out}"
         if reasons:
             text += f"; {len(store.dropped)} rejected: {_counts(reasons)}"
-        say(text, data, as_json=self.json)
+        print_result(text, data, as_json=self.json)
 
-    def _assembly(self) -> Assembly:
-        from kin4d.data.episodes.annotators.caption import CaptionModel
-        from kin4d.data.episodes.annotators.depth import DepthModel
-        from kin4d.data.episodes.annotators.segment import Sam2Masks
-        from kin4d.data.episodes.assemble import Assembly
+    def _assembly(self) -> RecordingConverter:
+        from kin4d.episodes.annotators.caption import CaptionModel
+        from kin4d.episodes.annotators.depth import DepthModel
+        from kin4d.episodes.annotators.segment import Sam2Masks
+        from kin4d.episodes.converter import RecordingConverter
         from kin4d.geometry.camera import Camera
 
-        return Assembly(
+        return RecordingConverter(
             robot=self.robot,
             without=self.without,
             view=self.view,
@@ -115,7 +115,7 @@ class Import:
 
 
 @dataclass(frozen=True)
-class Export:
+class DataExport:
     """Write episodes of a store in the layout of LeRobot or Robo4D."""
 
     store: Annotated[Path, tyro.conf.Positional]
@@ -137,9 +137,9 @@ class Export:
     """Print JSON for machines."""
 
     def run(self) -> None:
-        from kin4d.data.episodes.lerobot_write import write_lerobot
-        from kin4d.data.episodes.robo4d import write_robo4d_episodes
-        from kin4d.data.episodes.store import EpisodeStore
+        from kin4d.episodes.formats.lerobot_write import write_lerobot
+        from kin4d.episodes.formats.robo4d import write_robo4d_episodes
+        from kin4d.episodes.store import EpisodeStore
 
         episodes = self._chosen(EpisodeStore.open(self.store))
         if self.layout in ("lerobot", "lerobot-v2.1"):
@@ -151,7 +151,7 @@ class Export:
             allowed = "lerobot, lerobot-v2.1, robo4d"
             raise InputError("unknown layout to write", value=self.layout, allowed=allowed)
         data = {"written": str(self.out), "episodes": len(episodes), "layout": self.layout}
-        say(f"{len(episodes)} episodes in {self.out}", data, as_json=self.json)
+        print_result(f"{len(episodes)} episodes in {self.out}", data, as_json=self.json)
 
     def _chosen(self, store: EpisodeStore) -> _Chosen:
         numbers = [

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import tyro
 
-from kin4d.cli.output import say
+from kin4d.cli.output import print_result
 
 
 @dataclass(frozen=True)
-class Episodes:
+class DataEpisodes:
     """Make episodes of robots at tasks; run the same command again to go on after a stop."""
 
     out: Annotated[Path, tyro.conf.Positional]
@@ -42,10 +42,10 @@ class Episodes:
     """Print JSON for machines."""
 
     def run(self) -> None:
-        from kin4d.data.tasks.plan import BLOCK, EpisodePlan, generate_episodes
-        from kin4d.data.tasks.task import TASKS
+        from kin4d.tasks.generate import BLOCK, EpisodeDatasetSpec, generate_episodes
+        from kin4d.tasks.task import TASKS
 
-        plan = EpisodePlan(
+        plan = EpisodeDatasetSpec(
             tasks=self.task or tuple(TASKS),
             arms=self.robot,
             kinds=self.kind or BLOCK,
@@ -68,4 +68,4 @@ class Episodes:
         if store.reasons:
             left = ", ".join(f"{count} {reason}" for reason, count in store.reasons.items())
             text += f"; left out: {left}"
-        say(text, data, as_json=self.json)
+        print_result(text, data, as_json=self.json)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import tyro
 
-from kin4d.cli.output import say, write_motion
+from kin4d.cli.output import print_result, save_clip_output
 
 if TYPE_CHECKING:
     from kin4d.bodies.body import Body
-    from kin4d.motion.ik import IkResult
+    from kin4d.kinematics.ik import IkResult
 
 _BLOCK = 0.045  # edge of the block that is moved, m
 # Tool position (m) and opening of each finger (m), with the frame at which it is reached.
@@ -41,10 +41,10 @@ def demo(
         output: Folder for the results.
         json: Print JSON for machines.
     """
-    from kin4d.bodies import hinge, play, sweep
+    from kin4d.bodies import bake, hinge, sweep_joints
     from kin4d.export.video import write_video
     from kin4d.geometry.camera import Camera
-    from kin4d.render.backdrop import Floor
+    from kin4d.render.background import FloorPlane
     from kin4d.render.pointmaps import render_bodies
 
     made: dict[str, str] = {}
@@ -54,15 +54,15 @@ def demo(
         return output / name
 
     door = hinge()
-    clip = play(door, sweep(door, frames=49))
-    write_motion(clip, keep("door.glb", "a door swinging, for any 3D viewer"))
-    write_motion(clip, keep("door.gif", "the same as a picture"), width=480, height=320)
+    clip = bake(door, sweep_joints(door, frames=49))
+    save_clip_output(clip, keep("door.glb", "a door swinging, for any 3D viewer"))
+    save_clip_output(clip, keep("door.gif", "the same as a picture"), width=480, height=320)
 
     bodies, motions, reached = _move_a_block()
-    write_motion(play(bodies["arm"], motions[0]), keep("arm.glb", "the shipped arm at work"))
+    save_clip_output(bake(bodies["arm"], motions[0]), keep("arm.glb", "the shipped arm at work"))
     camera = Camera.look_at((1.05, -0.75, 0.65), (0.16, 0.02, 0.16), fov=35)
     reach = np.array([[-0.2, -0.4, 0.0], [0.5, 0.4, 0.5]])
-    floor = Floor.under(reach, up=np.array([0.0, 0.0, 1.0]))
+    floor = FloorPlane.under(reach, up=np.array([0.0, 0.0, 1.0]))
     video = render_bodies(bodies, motions, camera, fps=24, floor=floor, antialias=2)
     video.save(keep("arm.npz", "arm and block as a camera sees them: RGB, XYZ in metres, masks"))
     write_video(video.rgb, keep("arm.mp4", "its colours"), fps=24)
@@ -77,24 +77,24 @@ def demo(
         "targets_missed": int((~reached.converged).sum()),
         "visible": float((video.mask > 0).mean()),
     }
-    say("\n".join(lines), data, as_json=json)
+    print_result("\n".join(lines), data, as_json=json)
 
 
 def _move_a_block() -> tuple[dict[str, Body], list[np.ndarray], IkResult]:
     """The arm and a block, their coordinates over 49 frames, and how well the path was met."""
     from scipy.interpolate import PchipInterpolator
 
-    from kin4d.bodies import Floating, RigidBody
-    from kin4d.bodies.robot_names import load_robot
+    from kin4d.bodies import FloatingBase, RigidBody
+    from kin4d.bodies.robot.registry import load_robot
     from kin4d.geometry.primitives import box
-    from kin4d.motion.ik import follow
+    from kin4d.kinematics.ik import track_poses
 
     arm = load_robot("sketch")
-    block = Floating(RigidBody(box((_BLOCK, _BLOCK, _BLOCK), color="#e07030", name="block")))
+    block = FloatingBase(RigidBody(box((_BLOCK, _BLOCK, _BLOCK), color="#e07030", name="block")))
     path = PchipInterpolator([*_WAYPOINTS], [*_WAYPOINTS.values()])(np.arange(49))
     poses = np.tile(np.diag([-1.0, 1.0, -1.0, 1.0]), (49, 1, 1))  # the tool points down
     poses[:, :3, 3] = path[:, :3]
-    reached = follow(arm, poses, q_start=arm.q0)
+    reached = track_poses(arm, poses, q_start=arm.q0)
     q = reached.q.numpy().copy()
     q[:, -1] = path[:, 3]
     held = np.clip(np.arange(49), _GRASPED, _RELEASED)

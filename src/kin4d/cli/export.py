@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from kin4d.cli.output import load_motion, say, write_motion
+from kin4d.cli.output import load_clip_input, print_result, save_clip_output
 
 
 def export(
@@ -29,9 +29,9 @@ def export(
         height: Movie height in pixels.
         json: Print JSON for machines.
     """
-    clip = load_motion(file, up=up)
-    write_motion(clip, output, width=width, height=height)
-    say(
+    clip = load_clip_input(file, up=up)
+    save_clip_output(clip, output, width=width, height=height)
+    print_result(
         f"{len(clip)} frames of {len(clip.mesh.vertices)} vertices written to {output}",
         {"written": str(output), "frames": len(clip), "vertices": len(clip.mesh.vertices)},
         as_json=json,

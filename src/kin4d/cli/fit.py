@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 import tyro
 
-from kin4d.cli.output import say, warn_if_strange, write_motion
+from kin4d.cli.output import print_result, save_clip_output, warn_low_confidence
 from kin4d.errors import InputError
 
 _FRAMES = 24
@@ -43,16 +43,16 @@ def fit(
     """
     import torch
 
-    from kin4d.bodies import load_robot, play
+    from kin4d.bodies import bake, load_robot
+    from kin4d.fitting.fit import fit as fit_body
     from kin4d.geometry.mesh import Mesh
-    from kin4d.motion.fit import fit as fit_body
     from kin4d.neurok import LearnedBody
 
     if mesh.suffix.lower() in (".urdf", ".xml"):
         body, up = load_robot(mesh), "z"
     else:
         body = LearnedBody.from_mesh(Mesh.load(mesh), model, up=up)
-        warn_if_strange(body.confidence)
+        warn_low_confidence(body.confidence)
     if target.suffix.lower() in (".npy", ".xyz", ".txt"):
         aim = _points(target)
     else:
@@ -62,7 +62,7 @@ def fit(
     way = way * way * (3 - 2 * way)
     rest = found.body.q0
     q = rest + way * (torch.from_numpy(found.q) - rest)
-    write_motion(replace(play(found.body, q), up=up), output)
+    save_clip_output(replace(bake(found.body, q), up=up), output)
     facts = {
         "q": found.q.tolist(),
         "error": found.error,
@@ -71,7 +71,7 @@ def fit(
         "starts": list(found.starts),
         "written": str(output),
     }
-    say(
+    print_result(
         f"mean distance {found.rest_error:.4g} m at rest, {found.error:.4g} m fitted; "
         f"moved: {', '.join(found.moved) or 'nothing'}; written to {output}",
         facts,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from kin4d.cli.output import check_memory, say, warn
+from kin4d.cli.output import check_memory, print_result, print_warning
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kin4d.geometry.pointmap import PointmapVideo
     from kin4d.world.letterbox import Letterbox
-    from kin4d.world.situation import Situation
+    from kin4d.world.observation import Observation
 
 
 def imagine(
@@ -58,22 +58,22 @@ def imagine(
     """
     import numpy as np
 
-    from kin4d.bodies.robot_names import load_robot
-    from kin4d.export.video import write_picture, write_video
-    from kin4d.motion.gripper import gripper_opening
-    from kin4d.world.chain import imagine_chained
-    from kin4d.world.world import World
+    from kin4d.bodies.robot.registry import load_robot
+    from kin4d.export.video import write_image, write_video
+    from kin4d.kinematics.grippers import gripper_opening
+    from kin4d.world.model import load_world_model
+    from kin4d.world.rollout import imagine_rollout
 
     if futures < 1:
         raise InputError("number of futures", value=futures, allowed=">= 1")
-    world = World.from_pretrained(weights)
+    world = load_world_model(weights)
     situation, box, joints = _situation(
         world, image, robot, actions, camera, depth, frames=frames, motion=motion, episode=episode
     )
     if measured:
         situation = replace(situation, opening=gripper_opening(load_robot(robot), joints["joint"]))
     videos = [
-        box.crop(imagine_chained(world, situation, seed=None if n == 0 else seed + n))
+        box.crop(imagine_rollout(world, situation, seed=None if n == 0 else seed + n))
         for n in range(futures)
     ]
     for number, video in enumerate(videos):
@@ -95,10 +95,10 @@ def imagine(
     if futures > 1:
         spread = np.stack([one.rgb for one in videos]).astype(np.float32).std(0).mean((0, -1))
         picture = np.repeat(np.clip(4 * spread, 0, 255).astype(np.uint8)[..., None], 3, -1)
-        write_picture(picture, output / "disagreement.png")
+        write_image(picture, output / "disagreement.png")
         data["disagreement"] = float(spread.mean())
         text += f"; {futures} futures differ by {spread.mean():.1f} of 255 on average"
-    say(text, data, as_json=json)
+    print_result(text, data, as_json=json)
 
 
 def _situation(
@@ -112,20 +112,20 @@ def _situation(
     frames: int,
     motion: str,
     episode: int,
-) -> tuple[Situation, Letterbox, dict[str, Any]]:
+) -> tuple[Observation, Letterbox, dict[str, Any]]:
     import numpy as np
 
-    from kin4d.bodies.robot_names import load_robot
-    from kin4d.data.episodes.layouts import read_motion
-    from kin4d.export.video import read_picture
+    from kin4d.bodies.robot.registry import load_robot
+    from kin4d.episodes.formats.reader import read_robot_motion
+    from kin4d.export.video import read_image
     from kin4d.geometry.camera import Camera
-    from kin4d.motion.control import to_coordinates
-    from kin4d.motion.resample import resample, resampled_fps
-    from kin4d.render.pointmaps import Actor
+    from kin4d.kinematics.control import actions_to_q
+    from kin4d.kinematics.resample import resample, resampled_fps
+    from kin4d.render.pointmaps import MeshInstance
     from kin4d.world.letterbox import Letterbox
-    from kin4d.world.situation import observe
+    from kin4d.world.observation import make_observation
 
-    picture, body = read_picture(image), load_robot(robot)
+    picture, body = read_image(image), load_robot(robot)
     view = Camera.load(camera)
     if picture.shape[:2] != (view.height, view.width):
         raise InputError(
@@ -137,9 +137,9 @@ def _situation(
     box = Letterbox.of(view, height=height, width=width)
     if (view.height, view.width) != (height, width):
         filled = "" if box.fills else ", with margins above and below or at the sides"
-        warn(f"the picture is brought to {width} x {height} pixels{filled}")
-    commands = read_motion(actions, motion=motion, episode=episode)
-    q, _ = to_coordinates(commands, body)
+        print_warning(f"the picture is brought to {width} x {height} pixels{filled}")
+    commands = read_robot_motion(actions, motion=motion, episode=episode)
+    q, _ = actions_to_q(commands, body)
     rate = commands.fps
     if frames:
         rate, q = resampled_fps(rate, len(q), frames), resample(q, frames, body=body)
@@ -149,8 +149,10 @@ def _situation(
         if depth is None
         else box.put_depth(_read_depth(depth, (view.height, view.width)))
     )
-    actor = Actor.of_body(body, q, name="robot")
-    found = observe(box.put(picture), xyz, actor, box.camera, fps=rate, base=np.asarray(body.root))
+    actor = MeshInstance.of_body(body, q, name="robot")
+    found = make_observation(
+        box.put(picture), xyz, actor, box.camera, fps=rate, base=np.asarray(body.root)
+    )
     seen = np.array([bool(mask.any()) for mask in found.robot.mask])
     if not seen[0]:
         raise InputError(
@@ -159,7 +161,7 @@ def _situation(
             "or find it with: kin4d calibrate",
         )
     if not seen.all():
-        warn(f"the robot is out of view in {int((~seen).sum())} of {len(seen)} frames")
+        print_warning(f"the robot is out of view in {int((~seen).sum())} of {len(seen)} frames")
     joints = {"joint": q.numpy(), "names": np.array(body.coordinates), "fps": rate}
     return found, box, joints
 

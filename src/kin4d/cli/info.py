@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import metadata
 
-from kin4d.cli.output import say
+from kin4d.cli.output import print_result
 
 # The package that tells whether each extra is installed.
 _EXTRAS = {
@@ -22,7 +22,7 @@ def info(*, json: bool = False) -> None:
     Args:
         json: Print JSON for machines.
     """
-    from kin4d.evaluate.report import machine, versions
+    from kin4d.benchmarks.report import machine, versions
 
     installed = {distribution.name.lower() for distribution in metadata.distributions()}
     extras = {name: package in installed for name, package in _EXTRAS.items()}
@@ -34,4 +34,4 @@ def info(*, json: bool = False) -> None:
     for name, found in extras.items():
         state = "installed" if found else f'missing: pip install "kin4d[{name}]"'
         lines.append(f"{'[' + name + ']':12} {state}")
-    say("\n".join(lines), data, as_json=json)
+    print_result("\n".join(lines), data, as_json=json)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from kin4d.cli.output import say, still, write_motion
+from kin4d.cli.output import print_result, save_clip_output, static_clip
 
 
 def inspect(
@@ -23,9 +23,9 @@ def inspect(
         repair: Write a mended copy here, and say what was mended.
         json: Print JSON for machines.
     """
-    from kin4d.geometry.inspect import inspect as look
-    from kin4d.geometry.inspect import repair as mend
-    from kin4d.geometry.mesh_io import WRITES, read_raw, save_mesh
+    from kin4d.geometry.io.mesh_file import WRITES, read_raw, save_mesh
+    from kin4d.geometry.mesh_report import inspect_mesh as look
+    from kin4d.geometry.mesh_report import repair_mesh as mend
 
     raw = read_raw(file)
     found = look(raw)
@@ -36,7 +36,7 @@ def inspect(
         if repair.suffix.lower() in WRITES:
             save_mesh(mesh, repair)
         else:
-            write_motion(still(mesh, up="y"), repair)
+            save_clip_output(static_clip(mesh, up="y"), repair)
         data |= {"repaired": done, "written": str(repair)}
         text += "\nrepaired: " + ("; ".join(done) or "nothing needed it") + f"\nwritten:  {repair}"
-    say(text, data, as_json=json)
+    print_result(text, data, as_json=json)

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from kin4d.geometry.mesh import Mesh
 
 
-def say(text: str, data: dict[str, Any], *, as_json: bool) -> None:
+def print_result(text: str, data: dict[str, Any], *, as_json: bool) -> None:
     """Print `text` for people, or `data` as JSON for machines."""
     print(json_text(data) if as_json else text)
 
 
-def warn(text: str) -> None:
+def print_warning(text: str) -> None:
     """Tell a person something on standard error, where it does not disturb the output."""
     print(f"kin4d: warning: {text}", file=sys.stderr)
 
@@ -30,10 +30,10 @@ STRANGE = 0.02
 """Confidence of a learned body below which a person is warned."""
 
 
-def warn_if_strange(confidence: float | None) -> None:
+def warn_low_confidence(confidence: float | None) -> None:
     """Tell a person that a model has not seen such shapes."""
     if confidence is not None and confidence < STRANGE:
-        warn(
+        print_warning(
             "this shape is unlike those the model was trained on "
             f"(confidence {confidence:.3f}): do not trust its motion"
         )
@@ -59,7 +59,7 @@ def check_memory(frames: int, *, vertices: int = 0, pixels: int = 0) -> None:
         )
 
 
-def write_motion(clip: Clip, path: Path, *, width: int = 720, height: int = 480) -> Path:
+def save_clip_output(clip: Clip, path: Path, *, width: int = 720, height: int = 480) -> Path:
     """Write a clip by suffix: files and folders by `kin4d.export`, movies by rendering first.
 
     Args:
@@ -80,7 +80,7 @@ def write_motion(clip: Clip, path: Path, *, width: int = 720, height: int = 480)
     return write_clip(clip, path)
 
 
-def load_motion(path: Path, *, up: str | None = None) -> Clip:
+def load_clip_input(path: Path, *, up: str | None = None) -> Clip:
     """Read a clip (.npz), or a mesh as a clip of one frame.
 
     `up` says which axis points up where the file does not: a clip knows, a mesh is taken as y-up.
@@ -91,10 +91,10 @@ def load_motion(path: Path, *, up: str | None = None) -> Clip:
     if path.suffix.lower() == ".npz":
         clip = Clip.load(path)
         return replace(clip, up=up) if up else clip
-    return still(Mesh.load(path), up=up or "y")
+    return static_clip(Mesh.load(path), up=up or "y")
 
 
-def still(mesh: Mesh, *, up: str) -> Clip:
+def static_clip(mesh: Mesh, *, up: str) -> Clip:
     """A mesh as a clip of one frame."""
     from kin4d.geometry.clip import Clip
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from kin4d.cli.output import check_memory, say, warn
+from kin4d.cli.output import check_memory, print_result, print_warning
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
-    from kin4d.bodies.robot import RobotBody
-    from kin4d.motion.actions import Actions
+    from kin4d.bodies.robot.robot_body import RobotBody
+    from kin4d.kinematics.actions import Actions
 
 
 def robot(
@@ -57,12 +57,12 @@ def robot(
         robo4d: Also write the episode in the Robo4D folder layout, into OUTPUT/robo4d.
         json: Print JSON for machines.
     """
-    from kin4d.bodies.robot_names import load_robot, robot_names
-    from kin4d.data.episodes.layouts import read_motion
+    from kin4d.bodies.robot.registry import list_robots, load_robot
+    from kin4d.episodes.formats.reader import read_robot_motion
 
     if list:
-        known = {name: str(path) for name, path in sorted(robot_names().items())}
-        say("\n".join(known), {"robots": [*known]}, as_json=json)
+        known = {name: str(path) for name, path in sorted(list_robots().items())}
+        print_result("\n".join(known), {"robots": [*known]}, as_json=json)
         return
     if not robot:
         raise InputError("no robot named", hint="run: kin4d robot --list")
@@ -77,7 +77,7 @@ def robot(
         )
     options = {"kind": kind, "rotation": rotation, "link": link, "fps": fps}
     given = {name: value for name, value in options.items() if value is not None}
-    read = read_motion(actions, motion=motion, episode=episode, **given)
+    read = read_robot_motion(actions, motion=motion, episode=episode, **given)
     _follow(body, read, camera, output, frames=frames, size=size, robo4d=robo4d, as_json=json)
 
 
@@ -94,28 +94,28 @@ def _follow(
 ) -> None:
     import numpy as np
 
-    from kin4d.bodies.body import play
+    from kin4d.bodies.body import bake
     from kin4d.export.video import write_video
     from kin4d.files import atomic_path
     from kin4d.geometry.camera import Camera
-    from kin4d.motion.control import to_coordinates
-    from kin4d.motion.resample import resample, resampled_fps
-    from kin4d.render.pointmaps import framing_camera, never_seen, render_bodies
+    from kin4d.kinematics.control import actions_to_q
+    from kin4d.kinematics.resample import resample, resampled_fps
+    from kin4d.render.pointmaps import framing_camera, render_bodies, unseen_bodies
 
     camera = None if camera_file is None else Camera.load(camera_file)
     width, height = size if camera is None else (camera.width, camera.height)
     check_memory(frames or len(actions), vertices=len(body.rest.vertices), pixels=width * height)
-    q, reached = to_coordinates(actions, body)
+    q, reached = actions_to_q(actions, body)
     outside = ((q < body.limits[:, 0] - 1e-6) | (q > body.limits[:, 1] + 1e-6)).any(0)
     beyond = [name for name, bad in zip(body.coordinates, outside, strict=True) if bad]
     if beyond:
-        warn(f"the actions take joints beyond their limits: {', '.join(beyond)}")
+        print_warning(f"the actions take joints beyond their limits: {', '.join(beyond)}")
     rate = actions.fps
     if frames:
         rate = resampled_fps(rate, len(q), frames)
         q = resample(q, frames, body=body)
     if camera is None:
-        camera = framing_camera(play(body, q).bounds, width=width, height=height)
+        camera = framing_camera(bake(body, q).bounds, width=width, height=height)
     video = render_bodies({body.name: body}, [q], camera, fps=rate)
     video.save(output / "pointmap.npz")
     write_video(video.rgb, output / "preview.mp4", fps=rate)
@@ -123,7 +123,7 @@ def _follow(
     with atomic_path(output / "joints.npz") as path:
         np.savez_compressed(path, joint=q.numpy(), names=np.array(body.coordinates), fps=rate)
     if robo4d:
-        from kin4d.data.episodes.robo4d import write_robo4d
+        from kin4d.episodes.formats.robo4d import write_robo4d
 
         write_robo4d(video, output / "robo4d", "0")
     seen = float((video.mask > 0).mean())
@@ -140,16 +140,16 @@ def _follow(
         data["targets_missed"] = int((~reached.converged).sum())
         data["worst_position_error_m"] = float(reached.position_error.max())
         text += f"; {reached}"
-    for name in never_seen(video):
-        warn(f"{name} is never in view: it is behind the camera or outside the picture")
-    say(text, data, as_json=as_json)
+    for name in unseen_bodies(video):
+        print_warning(f"{name} is never in view: it is behind the camera or outside the picture")
+    print_result(text, data, as_json=as_json)
 
 
 def _inspect(
     body: RobotBody, picture: Path | None, *, size: tuple[int, int], as_json: bool
 ) -> None:
-    from kin4d.bodies.body import play
-    from kin4d.export.video import write_picture
+    from kin4d.bodies.body import bake
+    from kin4d.export.video import write_image
     from kin4d.render.pointmaps import render_clip
 
     limits = body.limits.tolist()
@@ -177,8 +177,8 @@ def _inspect(
     ]
     lines += [f"  missing mesh: {name}" for name in body.missing]
     if picture is not None:
-        video = render_clip(play(body, body.q0[None]), width=size[0], height=size[1])
-        write_picture(video.rgb[0], picture)
+        video = render_clip(bake(body, body.q0[None]), width=size[0], height=size[1])
+        write_image(video.rgb[0], picture)
         lines.append(f"drawn in {picture}")
         data["written"] = str(picture)
-    say("\n".join(lines), data, as_json=as_json)
+    print_result("\n".join(lines), data, as_json=as_json)

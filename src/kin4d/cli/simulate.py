@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from kin4d.cli.cast import Kind, Making, body_of, read_push
-from kin4d.cli.output import check_memory, say, warn, write_motion
+from kin4d.cli.body_loader import BodyOptions, Kind, load_body, read_push
+from kin4d.cli.output import check_memory, print_result, print_warning, save_clip_output
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
     from kin4d.bodies.body import Body
-    from kin4d.motion.simulation import Simulation
+    from kin4d.dynamics.simulation import Simulation
 
 
 def simulate(
@@ -72,25 +72,25 @@ def simulate(
         plot: Draw the energies over time into this picture.
         json: Print JSON for machines.
     """
-    import kin4d.motion.simulate as mechanics
-    from kin4d.bodies.floating import Floating
-    from kin4d.bodies.modal import stiffness_of
-    from kin4d.motion import forces, materials
-    from kin4d.motion.scene import Actor, Scene
-    from kin4d.motion.simulation import DivergedError
+    import kin4d.dynamics.simulate as mechanics
+    from kin4d.bodies.floating import FloatingBase
+    from kin4d.bodies.modal import modal_stiffness
+    from kin4d.dynamics import forces, materials
+    from kin4d.dynamics.scene import Actor, Scene
+    from kin4d.dynamics.simulation import DivergedError
 
     substance = materials.material(material) if material else None
-    body = body_of(
+    body = load_body(
         what,
-        Making(kind=kind, material=substance, up=up, size=size, hold=hold, seed=seed),
+        BodyOptions(kind=kind, material=substance, up=up, size=size, hold=hold, seed=seed),
     )
-    if (floating or drop > 0) and not isinstance(body, Floating):
-        body = Floating(body)
+    if (floating or drop > 0) and not isinstance(body, FloatingBase):
+        body = FloatingBase(body)
     check_memory(int(max(seconds * fps, 0)) + 1, vertices=len(body.rest.vertices))
     acting: list[forces.Force] = [read_push(text, body) for text in push]
-    stiffness = stiffness_of(body)
+    stiffness = modal_stiffness(body)
     if stiffness is not None:
-        acting.append(forces.Stiffness(stiffness.numpy()))
+        acting.append(forces.Spring(stiffness.numpy()))
     if wind is not None:
         acting.append(forces.Wind(wind))
     actor = Actor(body, forces=acting, q=_start(body, start))
@@ -99,12 +99,12 @@ def simulate(
     floor = float(body.rest.bounds[0, 2]) - drop if ground else None
     scene = Scene([actor], gravity=gravity, ground=floor)
     if not (acting or gravity):
-        warn("nothing acts on it: add --gravity or --push")
+        print_warning("nothing acts on it: add --gravity or --push")
     try:
         run = mechanics.simulate(scene, seconds=seconds, dt=dt, fps=fps, integrator=integrator)
     except DivergedError as error:
         _write(error.simulation, output, plot)
-        warn(f"the {len(error.simulation.clip)} frames so far are in {output}")
+        print_warning(f"the {len(error.simulation.clip)} frames so far are in {output}")
         raise
     _write(run, output, plot)
     _tell(run, body, output, plot, as_json=json)
@@ -135,15 +135,15 @@ def _start(body: Body, texts: tuple[str, ...]):
 
 
 def _write(run: Simulation, output: Path, plot: Path | None) -> None:
-    write_motion(run.clip, output)
+    save_clip_output(run.clip, output)
     if plot is not None:
-        from kin4d.export.video import write_picture
+        from kin4d.export.video import write_image
         from kin4d.render.plot import plot_lines
 
         tracks = run.clip.diagnostics
         lines = {name: tracks[name] for name in ("kinetic", "potential")}
         picture = plot_lines(run.clip.times, {**lines, "sum": run.energy}, title="energy", unit="J")
-        write_picture(picture, plot)
+        write_image(picture, plot)
 
 
 def _tell(run: Simulation, body: Body, output: Path, plot: Path | None, *, as_json: bool) -> None:
@@ -171,4 +171,4 @@ def _tell(run: Simulation, body: Body, output: Path, plot: Path | None, *, as_js
     )
     if touched:
         text += f"; touching in {touched} frames, at most {1e3 * deepest:.2g} mm deep"
-    say(text, data, as_json=as_json)
+    print_result(text, data, as_json=as_json)

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from kin4d.cli.output import say
-from kin4d.cli.train_codec import Codec
-from kin4d.cli.train_generator import Generator
-from kin4d.cli.train_options import PROCESS_SEED, Training
-from kin4d.cli.train_world import World
+from kin4d.cli.output import print_result
+from kin4d.cli.train_codec import TrainCodec
+from kin4d.cli.train_diffusion import TrainDiffusion
+from kin4d.cli.train_object_world import TrainObjectWorld
+from kin4d.cli.train_options import PROCESS_SEED, TrainingOptions
 
 if TYPE_CHECKING:
-    from kin4d.data.pairs import Pairs
+    from kin4d.objects.pairs import PairBatch
 
 
 @dataclass(frozen=True, kw_only=True)
-class Objects(Training):
+class TrainNeurok(TrainingOptions):
     """Train a NeuROK model; run the same command again to go on after a stop.
 
     Under `accelerate launch` or `torchrun` the same command uses all processes.
     """
 
     model: Literal["neurok", "cage"] = "neurok"
-    """What to train; "cage" is the keypoint cage deformer that `kin4d bench ik` compares with."""
+    """What to train; "cage" is the keypoint cage deformer baseline of `kin4d bench object-pose`."""
     preset: Literal["tiny", "small", "base"] = "small"
     """Size of the model and length of training."""
     sources: tuple[str, ...] = ("articulated",)
@@ -51,12 +51,12 @@ class Objects(Training):
     def run(self) -> None:
         import torch
 
-        from kin4d.data.augmentation import Augmentation
-        from kin4d.data.named_sources import named_source
-        from kin4d.data.stream import PairStream
         from kin4d.neurok.cage_train import train_cage
         from kin4d.neurok.config import PRESETS
-        from kin4d.neurok.train import planned, train_neurok
+        from kin4d.neurok.train import train_config, train_neurok
+        from kin4d.objects.augmentation import Augmentation
+        from kin4d.objects.source_registry import named_source
+        from kin4d.objects.stream import PairStream
 
         torch.set_num_threads(self.threads)
         sources = [named_source(name) for name in self.sources]
@@ -74,13 +74,13 @@ class Objects(Training):
                 workers=workers,
             )
 
-        def feed(process: int, step: int) -> Iterator[Pairs]:
+        def feed(process: int, step: int) -> Iterator[PairBatch]:
             pairs = stream(self.seed + PROCESS_SEED * process, "train", self.workers)
             pairs.index = step
             return iter(pairs)
 
         held_out = stream(self.seed + 1, "dev", 0)
-        plan = planned(self.preset, **self.changes)
+        plan = train_config(self.preset, **self.changes)
         dev = [held_out[i] for i in range(8)]
         data = {
             "sources": [name.partition(":")[0] for name in self.sources],
@@ -99,7 +99,7 @@ class Objects(Training):
             )
         size = sum(parameter.numel() for parameter in model.parameters())
         file = self.out / "weights.safetensors"
-        say(
+        print_result(
             f"{size / 1e6:.1f} million parameters in {file}",
             {"weights": str(file), "parameters": size},
             as_json=self.json,
@@ -107,10 +107,10 @@ class Objects(Training):
 
 
 Task = (
-    Annotated[Objects, tyro.conf.subcommand("objects")]
-    | Annotated[World, tyro.conf.subcommand("world")]
-    | Annotated[Generator, tyro.conf.subcommand("generator")]
-    | Annotated[Codec, tyro.conf.subcommand("codec")]
+    Annotated[TrainNeurok, tyro.conf.subcommand("objects")]
+    | Annotated[TrainObjectWorld, tyro.conf.subcommand("world")]
+    | Annotated[TrainDiffusion, tyro.conf.subcommand("generator")]
+    | Annotated[TrainCodec, tyro.conf.subcommand("codec")]
 )
 
 

@@ -7,26 +7,26 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from kin4d.cli.output import say
-from kin4d.cli.train_options import PROCESS_SEED, EpisodeTraining
+from kin4d.cli.output import print_result
+from kin4d.cli.train_options import PROCESS_SEED, EpisodeTrainingOptions
 from kin4d.errors import InputError
 from kin4d.progress import track
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kin4d.data.episodes.joined import Episodes
-    from kin4d.training import Plan
-    from kin4d.world.batch import Clips
-    from kin4d.world.codec import AnyCodec
-    from kin4d.world.config import WorldConfig
+    from kin4d.episodes.concat import EpisodeSource
+    from kin4d.training import TrainConfig
+    from kin4d.world.diffusion.batch import VideoBatch
+    from kin4d.world.diffusion.codec import AnyCodec
+    from kin4d.world.diffusion.config import DiffusionConfig
 
 _FITTED = 200  # episodes that a linear codec is fitted to
 _JUDGED = 16  # held-out episodes that tell what a codec loses
 
 
 @dataclass(frozen=True, kw_only=True)
-class Codec(EpisodeTraining):
+class TrainCodec(EpisodeTrainingOptions):
     """Train a VAE on episodes, or fit a linear codec; run the same command again to go on.
 
     `kin4d train generator --codec OUT/codec.safetensors` then works in its latents.
@@ -47,13 +47,13 @@ class Codec(EpisodeTraining):
     def run(self) -> None:
         import torch
 
-        from kin4d.data.episodes.joined import open_episodes
-        from kin4d.data.episodes.latents import clips_from
-        from kin4d.world.codec import save_codec
-        from kin4d.world.config import PRESETS
-        from kin4d.world.generator import CODEC_FILE
-        from kin4d.world.train import planned
-        from kin4d.world.vae import measure_codec
+        from kin4d.episodes.concat import open_episodes
+        from kin4d.world.diffusion.codec import save_codec
+        from kin4d.world.diffusion.config import PRESETS
+        from kin4d.world.diffusion.latent_cache import episode_videos
+        from kin4d.world.diffusion.latent_video import CODEC_FILE
+        from kin4d.world.diffusion.train import diffusion_train_config
+        from kin4d.world.diffusion.vae import measure_codec
 
         torch.set_num_threads(self.threads)
         store = open_episodes(self.episodes)
@@ -63,13 +63,13 @@ class Codec(EpisodeTraining):
             latent_channels=self.channels,
             vae_width=self.width,
         )
-        plan = planned(self.preset, **self.changes)
+        plan = diffusion_train_config(self.preset, **self.changes)
         codec = make_codec_of(store, config, plan, self.out, frames=self.frames)
         file = self.out / CODEC_FILE
         save_codec(file, codec)
         held_out = store.numbers("val")[:_JUDGED] or store.numbers("train")[:_JUDGED]
-        lost = measure_codec(codec, (clips_from(store.episode(n), config) for n in held_out))
-        say(
+        lost = measure_codec(codec, (episode_videos(store.episode(n), config) for n in held_out))
+        print_result(
             f"{file}: colours come back at {lost['psnr']:.1f} dB, points within "
             f"{1e3 * lost['metres']:.1f} mm; {100 * lost['flipped']:.2f} % of pixels lose their "
             "points or gain some",
@@ -79,7 +79,12 @@ class Codec(EpisodeTraining):
 
 
 def make_codec_of(
-    store: Episodes, config: WorldConfig, plan: Plan, out: Path, *, frames: int | None = None
+    store: EpisodeSource,
+    config: DiffusionConfig,
+    plan: TrainConfig,
+    out: Path,
+    *,
+    frames: int | None = None,
 ) -> AnyCodec:
     """The codec of a config, fitted to or trained on a store's training episodes.
 
@@ -90,28 +95,28 @@ def make_codec_of(
         out: Its folder.
         frames: Of the stretches a VAE learns from; see `Codec.frames`.
     """
-    from kin4d.data.episodes.latents import clips_from
-    from kin4d.data.episodes.lessons import chosen
-    from kin4d.world.batch import videos_of
-    from kin4d.world.pca import fit_pca
-    from kin4d.world.vae import VaeSizes, train_vae
+    from kin4d.world.diffusion.batch import videos_of
+    from kin4d.world.diffusion.latent_cache import episode_videos
+    from kin4d.world.diffusion.pca_codec import fit_pca
+    from kin4d.world.diffusion.vae import VaeSizes, train_vae
+    from kin4d.world.object_world.batches import chosen_episodes
 
     train = store.numbers("train")
     if not train:
         raise InputError("the store has no episodes to train on", value=len(store))
     if config.codec == "pca":
         spread = train[:: max(1, len(train) // _FITTED)][:_FITTED]
-        clips = (clips_from(store.episode(n), config) for n in track(spread, "fitting a codec"))
+        clips = (episode_videos(store.episode(n), config) for n in track(spread, "fitting a codec"))
         return fit_pca((video for one in clips for video in videos_of(one)), config.latent_channels)
 
     length = frames or config.frames
     if length % 4 != 1 or not 1 <= length <= config.frames:
         raise InputError("frames", value=length, allowed=f"1, 5, 9, ... {config.frames}")
 
-    def feed(rank: int, step: int) -> Iterator[Clips]:
-        for dice, some in chosen(train, 1, plan.seed + PROCESS_SEED * rank, step):
+    def feed(rank: int, step: int) -> Iterator[VideoBatch]:
+        for dice, some in chosen_episodes(train, 1, plan.seed + PROCESS_SEED * rank, step):
             start = int(dice.integers(config.frames - length + 1))
-            clips = clips_from(store.episode(some[0]), config)
+            clips = episode_videos(store.episode(some[0]), config)
             yield clips.during(slice(start, start + length))
 
     return train_vae(

@@ -11,7 +11,7 @@ PROCESS_SEED = 7919
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
+class TrainingOptions:
     """Options of a run; a command adds its own."""
 
     out: Path
@@ -38,7 +38,7 @@ class Training:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EpisodeTraining(Training):
+class EpisodeTrainingOptions(TrainingOptions):
     """Options of a run on episodes."""
 
     episodes: tuple[Path, ...]

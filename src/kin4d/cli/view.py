@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from kin4d.cli.output import load_motion, warn
+from kin4d.cli.output import load_clip_input, print_warning
 
 
 def view(
@@ -25,8 +25,8 @@ def view(
     """
     from kin4d.viewer.player import Player
 
-    player = Player(load_motion(file, up=up), port=port)
+    player = Player(load_clip_input(file, up=up), port=port)
     if player.port != port != 0:
-        warn(f"port {port} is taken")
+        print_warning(f"port {port} is taken")
     print(f"open http://localhost:{player.port} and press Ctrl-C here when done", flush=True)
     player.run()

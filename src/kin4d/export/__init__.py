@@ -13,7 +13,7 @@ from kin4d.export.sequence import write_sequence
 from kin4d.export.usd import USD_SUFFIXES, write_usd
 from kin4d.export.video import VIDEO_SUFFIXES
 from kin4d.geometry.clip import Clip
-from kin4d.geometry.clip_io import save_clip
+from kin4d.geometry.io.clip_file import save_clip
 
 _WRITERS = {
     ".glb": write_glb,

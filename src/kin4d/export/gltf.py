@@ -16,8 +16,8 @@ from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.material import linear_colors
 from kin4d.geometry.mesh import Mesh, vertex_normals
-from kin4d.geometry.mesh_ops import weld
-from kin4d.geometry.skin import SkinTrack
+from kin4d.geometry.mesh_ops import merge_vertices
+from kin4d.geometry.skin import SkinAnimation
 
 # A quarter turn about x, in glTF's x, y, z, w order: takes z-up to glTF's y-up.
 _Z_TO_Y = [-(0.5**0.5), 0.0, 0.0, 0.5**0.5]
@@ -145,7 +145,7 @@ def _add_morphs(builder: GlbBuilder, clip: Clip, *, with_normals: bool) -> int:
 def _add_skin(
     builder: GlbBuilder,
     clip: Clip,
-    skin: SkinTrack,
+    skin: SkinAnimation,
     root: dict[str, Any],
     *,
     computed_normals: bool,
@@ -193,7 +193,7 @@ def _add_skin(
     return builder.add("nodes", {"name": "surface", "mesh": mesh, "skin": skin_index})
 
 
-def _compact(skin: SkinTrack) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _compact(skin: SkinAnimation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Joints [V, 4], weights [V, 4] as glTF wants them, and which of the skin's joints are used.
 
     A joint appears once per vertex, one without weight is 0, and exact weights are bytes.
@@ -250,7 +250,7 @@ def _rest_normals(mesh: Mesh, *, computed: bool) -> np.ndarray | None:
 
 def _smooth_normals(mesh: Mesh) -> Callable[[np.ndarray], np.ndarray]:
     """A function from vertices [V, 3] to unit normals [V, 3] float32, smooth across seams."""
-    first, index = weld(mesh.vertices)
+    first, index = merge_vertices(mesh.vertices)
     faces = index[mesh.faces]
 
     def normals_of(vertices: np.ndarray) -> np.ndarray:

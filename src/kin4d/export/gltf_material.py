@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kin4d.export.glb import GlbBuilder
-from kin4d.geometry.formats.texture import encode_image
-from kin4d.geometry.material import TEXTURE_SLOTS, Material
+from kin4d.geometry.io.texture import encode_image
+from kin4d.geometry.material import TEXTURE_SLOTS, SurfaceMaterial
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -28,7 +28,7 @@ class MaterialTable:
         self._textured = textured
         self._textures: dict[int, int] = {}
 
-    def add(self, material: Material) -> int:
+    def add(self, material: SurfaceMaterial) -> int:
         """Add `material`; returns its index."""
         textures = material.textures if self._textured else {}
         surface: dict[str, Any] = {

@@ -11,7 +11,7 @@ import numpy as np
 from kin4d.errors import OutputError
 from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
-from kin4d.geometry.formats.obj import write_obj
+from kin4d.geometry.io.obj import write_obj
 
 
 def write_pc2(clip: Clip, path: str | Path) -> Path:

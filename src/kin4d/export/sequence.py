@@ -8,8 +8,8 @@ from typing import Literal
 from kin4d.errors import InputError
 from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
-from kin4d.geometry.formats.obj import write_obj
-from kin4d.geometry.formats.ply import write_ply
+from kin4d.geometry.io.obj import write_obj
+from kin4d.geometry.io.ply import write_ply
 from kin4d.progress import track
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kin4d.geometry.formats.texture import EncodedImage, encode_image
-from kin4d.geometry.material import Material
+from kin4d.geometry.io.texture import EncodedImage, encode_image
+from kin4d.geometry.material import SurfaceMaterial
 from kin4d.geometry.mesh import Mesh
 
 
@@ -33,7 +33,7 @@ class TextureFolder:
                     file = f"{len(self.files):02d}_{label}{encoded.suffix}"
                     self.files[file], self._names[id(image)] = encoded, file
 
-    def path(self, material: Material, slot: str) -> str | None:
+    def path(self, material: SurfaceMaterial, slot: str) -> str | None:
         """Where the image of a material's slot is, relative to the folder's parent; or None."""
         image = material.textures.get(slot)
         file = None if image is None else self._names.get(id(image))

@@ -10,7 +10,7 @@ import numpy as np
 
 from kin4d.export.material_faces import faces_by_material
 from kin4d.export.textures import TextureFolder
-from kin4d.geometry.material import Material
+from kin4d.geometry.material import SurfaceMaterial
 from kin4d.geometry.mesh import Mesh
 
 
@@ -37,7 +37,7 @@ def bind_materials(stage: Any, prim: Any, mesh: Mesh, textures: TextureFolder) -
         UsdShade.MaterialBindingAPI(prim).SetMaterialBindSubsetsFamilyType(UsdGeom.Tokens.partition)
 
 
-def _define(stage: Any, path: str, source: Material, textures: TextureFolder) -> Any:
+def _define(stage: Any, path: str, source: SurfaceMaterial, textures: TextureFolder) -> Any:
     from pxr import Gf, Sdf, UsdShade
 
     types = Sdf.ValueTypeNames

@@ -110,7 +110,7 @@ def _decode(path: Path, start: float, count: int | None) -> tuple[np.ndarray, np
     return np.stack(frames), np.array(times), fps
 
 
-def read_picture(path: str | Path) -> np.ndarray:
+def read_image(path: str | Path) -> np.ndarray:
     """[H, W, 3] uint8: a picture, of any format that Pillow reads."""
     from PIL import Image, UnidentifiedImageError
 
@@ -123,7 +123,7 @@ def read_picture(path: str | Path) -> np.ndarray:
         raise InputError(f"{path} is not a readable picture: {error}") from error
 
 
-def write_picture(picture: np.ndarray, path: str | Path) -> Path:
+def write_image(picture: np.ndarray, path: str | Path) -> Path:
     """Write `picture` [H, W, 3] uint8 as PNG, JPEG or what else the suffix of `path` names."""
     from PIL import Image
 

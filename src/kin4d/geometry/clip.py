@@ -11,7 +11,7 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
-from kin4d.geometry.skin import SkinTrack
+from kin4d.geometry.skin import SkinAnimation
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,7 +32,7 @@ class Clip:
     vertices: np.ndarray
     fps: float
     q: np.ndarray | None = None
-    skin: SkinTrack | None = None
+    skin: SkinAnimation | None = None
     diagnostics: Mapping[str, np.ndarray] = field(default_factory=lambda: MappingProxyType({}))
     up: str = "z"
 
@@ -89,13 +89,13 @@ class Clip:
 
     def save(self, path: str | Path) -> Path:
         """Write everything to one .npz archive, atomically and without pickle."""
-        from kin4d.geometry.clip_io import save_clip
+        from kin4d.geometry.io.clip_file import save_clip
 
         return save_clip(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Clip:
         """Read what `save` wrote; a bad file is an `InputError` saying why."""
-        from kin4d.geometry.clip_io import load_clip
+        from kin4d.geometry.io.clip_file import load_clip
 
         return load_clip(path)

@@ -42,7 +42,7 @@ def solid_stiffness(lattice: Lattice, *, young: float, poisson: float) -> csr_ma
     return csr_matrix((blocks.ravel(), (rows.ravel(), columns.ravel())), shape=(size, size))
 
 
-def solid_turning(lattice: Lattice) -> csr_matrix:
+def solid_rotations(lattice: Lattice) -> csr_matrix:
     """[3N, 3N] rad/m: small rotations of the nodes, the mean of the tetrahedra around them."""
     slopes, volumes = _slopes(lattice)
     curl = np.zeros((len(slopes), 3, 4, 3))  # [E, axis of rotation, corner, axis]

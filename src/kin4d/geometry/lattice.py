@@ -9,7 +9,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
-from kin4d.geometry.elastic_cloud import winding
+from kin4d.geometry.elastic_graph import winding_number
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import sample_surface
 
@@ -65,7 +65,7 @@ class Lattice:
         inside = 0.25 + 0.5 * np.stack(np.meshgrid(*[[0, 1]] * 3, indexing="ij"), -1).reshape(-1, 3)
         probes = (corner + (grid[:, None] + inside) * step).reshape(-1, 3)
         normals = samples.normals(mesh.vertices) * area
-        filled = (winding(probes, surface, normals) > 0.5).reshape(len(grid), -1).mean(1)
+        filled = (winding_number(probes, surface, normals) > 0.5).reshape(len(grid), -1).mean(1)
         kept = filled > 0.25
         for points in (mesh.vertices, surface) if whole else (mesh.vertices,):
             cell = np.clip(((points - corner) / step).astype(int), 0, counts - 1)

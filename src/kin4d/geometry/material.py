@@ -26,7 +26,7 @@ TEXTURE_SLOTS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class SurfaceMaterial:
     """A surface's appearance.
 
     Attributes:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.geometry.material import Material
+from kin4d.geometry.material import SurfaceMaterial
 from kin4d.geometry.topology import degenerate, in_range
 
 
@@ -23,7 +23,7 @@ class RawMesh:
     uv: np.ndarray | None = None
     normals: np.ndarray | None = None
     colors: np.ndarray | None = None
-    materials: tuple[Material, ...] = (Material(),)
+    materials: tuple[SurfaceMaterial, ...] = (SurfaceMaterial(),)
     face_material: np.ndarray | None = None
     parts: tuple[str, ...] = ("mesh",)
     face_part: np.ndarray | None = None
@@ -79,16 +79,16 @@ class Mesh(RawMesh):
     @classmethod
     def load(cls, path: str | Path) -> Mesh:
         """Read OBJ, glTF, GLB, PLY, STL or OFF; a bad file is an `InputError` saying why."""
-        from kin4d.geometry.mesh_io import load_mesh
+        from kin4d.geometry.io.mesh_file import load_mesh
 
         return load_mesh(path)
 
     @classmethod
     def concatenate(cls, meshes: Sequence[Mesh], *, name: str = "mesh") -> Mesh:
         """Join meshes in order; attributes that only some of them have are filled with defaults."""
-        from kin4d.geometry.mesh_ops import concatenate
+        from kin4d.geometry.mesh_ops import concatenate_meshes
 
-        return concatenate(meshes, name=name)
+        return concatenate_meshes(meshes, name=name)
 
     @cached_property
     def components(self) -> np.ndarray:

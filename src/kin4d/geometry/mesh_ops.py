@@ -13,7 +13,7 @@ from kin4d.geometry.mesh import Mesh, RawMesh
 from kin4d.geometry.topology import unique_in_order
 
 
-def weld(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def merge_vertices(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Merge vertices at exactly the same place.
 
     Args:
@@ -34,7 +34,7 @@ def weld(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def connected_components(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     """[V] int64 component ids, connected by faces and by exactly equal positions."""
-    first, index = weld(vertices)
+    first, index = merge_vertices(vertices)
     labels = label_components(len(first), index[faces])[index]
     # By first appearance, ids do not depend on the labelling algorithm.
     return unique_in_order(labels)[1]
@@ -55,12 +55,12 @@ def fields_of(mesh: RawMesh) -> dict[str, Any]:
     return {item.name: getattr(mesh, item.name) for item in fields(RawMesh)}
 
 
-def concatenate(meshes: Sequence[Mesh], *, name: str = "mesh") -> Mesh:
+def concatenate_meshes(meshes: Sequence[Mesh], *, name: str = "mesh") -> Mesh:
     """Join meshes in order; see `Mesh.concatenate`."""
-    return Mesh(**fields_of(join(meshes, name=name)))
+    return Mesh(**fields_of(join_meshes(meshes, name=name)))
 
 
-def join(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
+def join_meshes(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
     """Join meshes in order, unchecked.
 
     A material that several of them hold (the same object) appears once. UVs and colours that only

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kin4d.geometry.mesh_ops import weld
+from kin4d.geometry.mesh_ops import merge_vertices
 from kin4d.geometry.topology import unique_in_order
 
 CREASE = np.deg2rad(30.0)
@@ -21,7 +21,7 @@ def face_patches(vertices: np.ndarray, faces: np.ndarray, *, crease: float = CRE
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    index = weld(vertices)[1]
+    index = merge_vertices(vertices)[1]
     corners = index[faces]
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     normal = np.cross(b - a, c - a)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.geometry.material import Material, hex_color
+from kin4d.geometry.material import SurfaceMaterial, hex_color
 from kin4d.geometry.mesh import Mesh
 
 
@@ -56,7 +56,7 @@ def _positive(values: tuple[float, ...], what: str) -> tuple[float, ...]:
 
 
 def _mesh(solid, color: str, name: str) -> Mesh:
-    material = Material(name=name, base_color=hex_color(color))
+    material = SurfaceMaterial(name=name, base_color=hex_color(color))
     return Mesh(
         vertices=solid.vertices, faces=solid.faces, materials=(material,), parts=(name,), name=name
     )

@@ -62,7 +62,7 @@ class Skin:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SkinTrack(Skin):
+class SkinAnimation(Skin):
     """A skin and its joints' motion over time.
 
     Attributes:

@@ -1,6 +1,6 @@
 """NeuROK: a learned, low-dimensional kinematic state for any mesh."""
 
-from kin4d.neurok.articulation import articulate as articulate
+from kin4d.neurok.articulate import articulate as articulate
 from kin4d.neurok.body import LearnedBody as LearnedBody
 from kin4d.neurok.config import PRESETS as PRESETS
 from kin4d.neurok.config import NeurokConfig as NeurokConfig

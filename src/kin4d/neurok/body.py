@@ -11,20 +11,20 @@ import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from kin4d.bodies.body import expect_coordinates
-from kin4d.bodies.frames import Frames
+from kin4d.bodies.body import require_coordinates
+from kin4d.bodies.skinning_frames import SkinningFrames
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import SurfaceSamples, place_masses
 from kin4d.geometry.skin import Skin
-from kin4d.neurok.coordinates import by_screws, by_spectrum
-from kin4d.neurok.decoder import Rig, SkinnedDecoder, SkinnedRig, SortedRig
-from kin4d.neurok.encoders import Claims
-from kin4d.neurok.guessing import guess_states
+from kin4d.neurok.basis import screw_basis, spectral_basis
+from kin4d.neurok.decoder import GroupedRig, Rig, SkinnedDecoder, SkinnedRig
+from kin4d.neurok.encoders import TokenAssignment
+from kin4d.neurok.initial_guesses import initial_guesses
+from kin4d.neurok.preprocess import sample_mesh
 from kin4d.neurok.pretrained import cached_model
-from kin4d.neurok.reading import read_mesh
 from kin4d.neurok.reduction import Metric
-from kin4d.neurok.settling import Settled, settle
+from kin4d.neurok.segmented_shape import SegmentedShape, snap_to_components
 from kin4d.neurok.twists import TWIST
 
 REACH = 3.5
@@ -57,7 +57,7 @@ class LearnedBody:
 
     def __init__(
         self,
-        settled: Settled,
+        settled: SegmentedShape,
         *,
         mass: float | np.ndarray = 1.0,
         mass_points: int = 256,
@@ -81,9 +81,9 @@ class LearnedBody:
         self._point_rig = self._rig(shape.surface.points[:, some], shape.claims.rows(some))
         self.mass = torch.from_numpy(place_masses(self.rest, samples.face[: len(some)], mass))
         if screws:
-            found = by_screws(settled)
+            found = screw_basis(settled)
         else:
-            found = by_spectrum(settled, some, self.mass, count=count, metric=metric)
+            found = spectral_basis(settled, some, self.mass, count=count, metric=metric)
         self._basis = found.basis.double()
         self.motions = found.motions.double() / box.scale
         self._mean = self._basis.mT @ shape.encoding.mean.flatten().double()
@@ -123,8 +123,8 @@ class LearnedBody:
                 moves less. What hangs by a point turns about it: give it a `Handle` there instead.
         """
         net, familiarity = cached_model(str(model))
-        reading = read_mesh(mesh, up=up, points=points)
-        settled = settle(net, mesh, reading)
+        reading = sample_mesh(mesh, up=up, points=points)
+        settled = snap_to_components(net, mesh, reading)
         if len(held):
             settled = settled.holding(np.asarray(held, np.int64))
         body = cls(settled, mass=mass, count=coordinates, metric=metric)
@@ -144,7 +144,7 @@ class LearnedBody:
 
     def jacobian(self, q: Tensor) -> Tensor:
         """d points / dq, [..., P, 3, k]."""
-        expect_coordinates(q, len(self.coordinates))
+        require_coordinates(q, len(self.coordinates))
         flat = q.reshape(-1, q.shape[-1])
         # Forward-mode derivatives exist only for the plain attention kernel.
         with sdpa_kernel(SDPBackend.MATH):
@@ -212,7 +212,7 @@ class LearnedBody:
         """[S, k] coordinates in which the body may look like unordered points target [M, 3] (m)."""
         known, basis = self._settled, self._basis.float()
         return self._coordinates_of(
-            guess_states(known.net, known.shape, basis, self._enter(target))
+            initial_guesses(known.net, known.shape, basis, self._enter(target))
         )
 
     @torch.no_grad()
@@ -246,7 +246,7 @@ class LearnedBody:
         return Skin.rigid(joint, tuple(f"token{i}" for i in range(weights.shape[-1])))
 
     @property
-    def frames(self) -> Frames | None:
+    def frames(self) -> SkinningFrames | None:
         """What carries the surface, if it is rigid parts that points blend; else None."""
         decoder, box = self._decoder, self._settled.reading.box
         if not isinstance(decoder, SkinnedDecoder) or not decoder.rigid:
@@ -262,7 +262,7 @@ class LearnedBody:
             moved = torch.cat([shift / box.scale @ self._turn, turn @ self._turn], -1)[:, live]
             return moved.reshape(*q.shape[:-1], *moved.shape[1:])
 
-        return Frames(
+        return SkinningFrames(
             twists=twists,
             centres=self._leave(self._encoding.centres[0, live]).numpy(),
             points=self._leave(points[some].double()).numpy(),
@@ -284,7 +284,7 @@ class LearnedBody:
 
     def _state(self, q: Tensor) -> Tensor:
         """z [..., T, 6] of q [..., k]."""
-        expect_coordinates(q, len(self.coordinates))
+        require_coordinates(q, len(self.coordinates))
         return (q.double() @ self._basis.mT).unflatten(-1, (-1, TWIST))
 
     def _move(self, rig: Rig, q: Tensor) -> Tensor:
@@ -297,6 +297,6 @@ class LearnedBody:
         """Points [..., 3] of the box in the world (m)."""
         return (inside / self._settled.reading.box.scale + self._centre) @ self._turn
 
-    def _rig(self, points: Tensor, claims: Claims) -> Rig:
+    def _rig(self, points: Tensor, claims: TokenAssignment) -> Rig:
         rig = self._decoder.rig(self._encoding, points.double(), claims.double())
-        return SortedRig(rig) if isinstance(rig, SkinnedRig) else rig
+        return GroupedRig(rig) if isinstance(rig, SkinnedRig) else rig

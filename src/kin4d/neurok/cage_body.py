@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kin4d.bodies.body import expect_coordinates
+from kin4d.bodies.body import require_coordinates
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import SurfaceSamples, sample_surface
 from kin4d.neurok.cage import CageDeformer, cage_sphere, load_cage, wrap
 from kin4d.neurok.mean_value import mean_value_coordinates
-from kin4d.neurok.reading import Box
+from kin4d.neurok.preprocess import UnitBox
 
 _SEEN = 1024  # points the networks look at
 _MASS_POINTS = 256
@@ -30,7 +30,7 @@ class CageBody:
 
     def __init__(self, mesh: Mesh, net: CageDeformer, *, mass: float = 1.0, seed: int = 0) -> None:
         self.rest, self.name, self._net = mesh, mesh.name, net
-        self._box = Box.of(mesh.vertices, up="z")
+        self._box = UnitBox.of(mesh.vertices, up="z")
         samples = sample_surface(mesh, _SEEN, seed=seed)
         inside = torch.from_numpy(self._box.enter(mesh.vertices)).float()[None]
         source = samples.points(inside)
@@ -57,7 +57,7 @@ class CageBody:
 
     def vertices(self, q: Tensor) -> Tensor:
         """Surface vertices [..., V, 3] (m)."""
-        expect_coordinates(q, len(self.coordinates))
+        require_coordinates(q, len(self.coordinates))
         return self._rest.to(q) + self._pull.to(q) @ q.unflatten(-1, (-1, 3))
 
     def points(self, q: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from kin4d.neurok.cage import VERSION, CageConfig, CageDeformer, cage_sphere, wrap
 from kin4d.neurok.mean_value import mean_value_coordinates
-from kin4d.training import Plan, train
+from kin4d.training import TrainConfig, train
 
 _SPREAD = 2.0  # weight of keypoints being spread over the shape
 _COMMON = 1.0  # weight of influences being what all shapes share
@@ -21,8 +21,8 @@ _ALONE = 0.05  # share of training in which keypoints are spread, and nothing el
 _CARRIED = 256  # points of the source that are carried and compared
 
 
-class PairArrays(Protocol):
-    """What a training sample must have; see `kin4d.data.pairs.Pairs`."""
+class CagePairs(Protocol):
+    """What a training sample must have; see `kin4d.objects.pairs.Pairs`."""
 
     @property
     def points0(self) -> np.ndarray: ...
@@ -35,19 +35,19 @@ Batch = tuple[Tensor, Tensor]
 """Source and target [B, N, 3]: different points, each in its own order."""
 
 
-def batch_of(pairs: PairArrays) -> Batch:
+def cage_batch(pairs: CagePairs) -> Batch:
     """The first half of the points before, and the second half after."""
     half = pairs.points0.shape[1] // 2
     return torch.from_numpy(pairs.points0[:, :half]), torch.from_numpy(pairs.points1[:, half:])
 
 
 def train_cage(
-    feed: Callable[[int, int], Iterator[PairArrays]],
+    feed: Callable[[int, int], Iterator[CagePairs]],
     out: str | Path,
     *,
-    plan: Plan,
+    plan: TrainConfig,
     config: CageConfig | None = None,
-    dev: Iterable[PairArrays] = (),
+    dev: Iterable[CagePairs] = (),
     data: dict | None = None,
 ) -> CageDeformer:
     """Train a deformer, going on from the checkpoint in `out` if there is one.
@@ -63,10 +63,10 @@ def train_cage(
     config = config or CageConfig()
     torch.manual_seed(plan.seed)
     net = CageDeformer(config)
-    held_out = [batch_of(pairs) for pairs in dev]
+    held_out = [cage_batch(pairs) for pairs in dev]
     averaged = train(
         net,
-        lambda rank, step: map(batch_of, feed(rank, step)),
+        lambda rank, step: map(cage_batch, feed(rank, step)),
         cage_loss,
         plan,
         out,
@@ -76,7 +76,7 @@ def train_cage(
             "config": config.to_dict(),
             "data": data or {},
         },
-        validate=partial(judge, batches=held_out) if held_out else None,
+        validate=partial(evaluate_cage, batches=held_out) if held_out else None,
     )
     net.load_state_dict(averaged)
     return net.eval()
@@ -119,7 +119,7 @@ def chamfer(a: Tensor, b: Tensor) -> Tensor:
     return forth + (b - a[rows, back]).square().sum(-1).mean()
 
 
-def judge(net: CageDeformer, batches: list[Batch]) -> dict[str, float]:
+def evaluate_cage(net: CageDeformer, batches: list[Batch]) -> dict[str, float]:
     """`ratio`: distance to held-out targets, relative to that of doing nothing."""
     after, before = 0.0, 0.0
     for source, target in batches:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
-from kin4d.bodies.parted import Mount
+from kin4d.bodies.segmented import JointSpec
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import sample_surface
 
@@ -26,7 +26,7 @@ _TOUCHING = 2.0  # the same, within which points touch at the start
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class PartSamples:
     """A surface, sampled and cut into parts.
 
     Attributes:
@@ -42,7 +42,7 @@ class Cut:
     spacing: float
 
     @classmethod
-    def of(cls, mesh: Mesh, part: np.ndarray) -> Cut:
+    def of(cls, mesh: Mesh, part: np.ndarray) -> PartSamples:
         """Of a mesh whose vertices belong to parts [V]."""
         samples = sample_surface(mesh, _SAMPLES, seed=0)
         return cls(
@@ -52,7 +52,7 @@ class Cut:
             spacing=float(np.sqrt(mesh.face_areas.sum() / _SAMPLES)),
         )
 
-    def clear(self, mount: Mount, moving: np.ndarray) -> tuple[float, float]:
+    def clear(self, mount: JointSpec, moving: np.ndarray) -> tuple[float, float]:
         """The limits of a mount, cut short where the part would pass through something.
 
         Args:
@@ -70,7 +70,7 @@ class Cut:
         return low, high
 
     def _until(
-        self, mount: Mount, end: float, own: np.ndarray, tree: KDTree, normals: np.ndarray
+        self, mount: JointSpec, end: float, own: np.ndarray, tree: KDTree, normals: np.ndarray
     ) -> float:
         """How far towards `end` nothing is met."""
         met = np.zeros(len(own), bool)
@@ -91,7 +91,7 @@ class Cut:
         return end
 
 
-def _moved(points: np.ndarray, mount: Mount, value: float) -> np.ndarray:
+def _moved(points: np.ndarray, mount: JointSpec, value: float) -> np.ndarray:
     if mount.kind == "prismatic":
         return points + value * mount.axis
     return Rotation.from_rotvec(value * mount.axis).apply(points - mount.place) + mount.place

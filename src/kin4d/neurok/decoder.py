@@ -21,7 +21,7 @@ from kin4d.geometry.dual_quaternion import (
 )
 from kin4d.geometry.transforms import quaternion_rotate, rotvec_to_quaternion
 from kin4d.neurok.config import NeurokConfig
-from kin4d.neurok.encoders import Claims, Encoding
+from kin4d.neurok.encoders import Encoding, TokenAssignment
 from kin4d.neurok.layers import Block, mlp
 from kin4d.neurok.twists import TWIST, twist_to_parts, twist_to_screw
 
@@ -67,7 +67,7 @@ class SkinnedDecoder(nn.Module):
         self.rigid = config.motion == "dual_quaternion"
         self.motion = TokenMotion(config, TWIST if self.rigid else 12)
 
-    def rig(self, encoding: Encoding, points: Tensor, claims: Claims) -> SkinnedRig:
+    def rig(self, encoding: Encoding, points: Tensor, claims: TokenAssignment) -> SkinnedRig:
         """Ready to move `points` [B, N, 3]."""
         return SkinnedRig(self, encoding, points, claims.weights)
 
@@ -118,7 +118,7 @@ class SkinnedRig:
         return self.decoder.follow(motions, self.weights, self.points)
 
 
-class SortedRig:
+class GroupedRig:
     """Points [1, N, 3] of one shape, most of which follow one token alone: those need no blending,
     which is most of the work."""
 
@@ -160,7 +160,7 @@ class PointDecoder(nn.Module):
         self.look = Block(config.width, config.heads)
         self.out = mlp(config.width, config.width, 6 if self.rigid else 3)
 
-    def rig(self, encoding: Encoding, points: Tensor, claims: Claims) -> PointRig:
+    def rig(self, encoding: Encoding, points: Tensor, claims: TokenAssignment) -> PointRig:
         """Ready to move `points` [B, N, 3]."""
         rest = encoding.mean.new_zeros(1, 1, TWIST)
         still = self.numbers(encoding.tokens, claims.features, rest)

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from kin4d.neurok.config import NeurokConfig
-from kin4d.neurok.layers import Block, fourier, mlp, pool, spread
-from kin4d.neurok.mixture import Mixture
-from kin4d.neurok.screws import ScrewReader, Screws
+from kin4d.neurok.joint_axes import JointAxisHead, Screws
+from kin4d.neurok.layers import Block, fourier, mlp, pool, scatter_to_points
+from kin4d.neurok.motion_mixture import MotionMixture
 from kin4d.neurok.twists import TWIST, extents, fit_twists
 
 _LEAST_SHARE = 0.02
@@ -19,7 +19,7 @@ _AGREED = 0.85  # share of a component's points that speak for the rest
 
 
 @dataclass(frozen=True, eq=False)
-class Surface:
+class PointFeatures:
     """B samples of N surface points in the unit box of the shape.
 
     Attributes:
@@ -69,7 +69,7 @@ class Encoding:
 
 
 @dataclass(frozen=True, eq=False)
-class Claims:
+class TokenAssignment:
     """How N points of B shapes are shared between tokens.
 
     Attributes:
@@ -80,16 +80,16 @@ class Claims:
     weights: Tensor
     features: Tensor
 
-    def rows(self, index: Tensor) -> Claims:
+    def rows(self, index: Tensor) -> TokenAssignment:
         """Those of some points, index [M]."""
-        return Claims(self.weights[:, index], self.features[:, index])
+        return TokenAssignment(self.weights[:, index], self.features[:, index])
 
-    def double(self) -> Claims:
+    def double(self) -> TokenAssignment:
         """In float64, for mechanics."""
-        return Claims(self.weights.double(), self.features.double())
+        return TokenAssignment(self.weights.double(), self.features.double())
 
 
-class Claim(nn.Module):
+class SlotAttention(nn.Module):
     """Tokens claim points; then each is told about the points it got."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -135,13 +135,13 @@ class PriorEncoder(nn.Module):
         self.queries = nn.Parameter(torch.randn(config.tokens, width))
         self.look = Block(width, heads)
         self.key, self.value = nn.Linear(width, width), nn.Linear(width, width)
-        self.claims = nn.ModuleList(Claim(width, heads) for _ in range(config.refinements))
+        self.claims = nn.ModuleList(SlotAttention(width, heads) for _ in range(config.refinements))
         self.read = Block(width, heads, expand=1)
         self.final_key = nn.Linear(width, width)
-        self.final = Claim(width, heads)
-        self.screws = ScrewReader(width)
+        self.final = SlotAttention(width, heads)
+        self.screws = JointAxisHead(width)
 
-    def forward(self, surface: Surface) -> tuple[Encoding, Claims, Mixture]:
+    def forward(self, surface: PointFeatures) -> tuple[Encoding, TokenAssignment, MotionMixture]:
         """The encoding, the claims on the points it was made from, and how parts may move."""
         points, component = surface.points, surface.component
         shapes = component_shapes(points, component)
@@ -150,15 +150,17 @@ class PriorEncoder(nn.Module):
         groups = self.group_in(torch.cat([pool(own, component, count), shapes], -1))
         for block in self.group_blocks:
             groups = block(groups, mask=shapes[..., 6] > 0)
-        own = own + spread(self.group_out(groups), component)
+        own = own + scatter_to_points(self.group_out(groups), component)
         tokens = self.look(self.queries.expand(len(own), -1, -1), own)
         key, value = self.key(own), self.value(own)
-        for claim in cast(list[Claim], [*self.claims]):
+        for claim in cast(list[SlotAttention], [*self.claims]):
             tokens = claim(tokens, claim.logits(tokens, key).softmax(-1), value, points)
         claimants = tokens
         logits, features = self._claim(own, claimants)
         votes = pool(logits, component, count) * self.group_vote(groups)
-        claims = Claims(self._share(logits + spread(votes, component)), features)
+        claims = TokenAssignment(
+            self._share(logits + scatter_to_points(votes, component)), features
+        )
         tokens = self.final(tokens, claims.weights, value, points)
         centres, radii, screws = self._screws(claims.weights.detach(), surface)
         encoding = Encoding(
@@ -175,16 +177,18 @@ class PriorEncoder(nn.Module):
         )
         return encoding, claims, screws.mixture
 
-    def claim(self, encoding: Encoding, surface: Surface) -> Claims:
+    def claim(self, encoding: Encoding, surface: PointFeatures) -> TokenAssignment:
         """Claims on further points of encoded shapes."""
-        own = self._embed(surface, encoding.shapes) + spread(encoding.groups, surface.component)
+        own = self._embed(surface, encoding.shapes) + scatter_to_points(
+            encoding.groups, surface.component
+        )
         logits, features = self._claim(own, encoding.claimants)
-        votes = spread(encoding.votes, surface.component)
-        return Claims(self._share(logits + votes), features)
+        votes = scatter_to_points(encoding.votes, surface.component)
+        return TokenAssignment(self._share(logits + votes), features)
 
     def reread(
-        self, encoding: Encoding, claims: Claims, surface: Surface
-    ) -> tuple[Encoding, Mixture]:
+        self, encoding: Encoding, claims: TokenAssignment, surface: PointFeatures
+    ) -> tuple[Encoding, MotionMixture]:
         """An encoding whose screws are read off other claims, such as settled ones."""
         centres, radii, screws = self._screws(claims.weights, surface)
         read = replace(
@@ -197,10 +201,10 @@ class PriorEncoder(nn.Module):
         )
         return read, screws.mixture
 
-    def _screws(self, weights: Tensor, surface: Surface) -> tuple[Tensor, Tensor, Screws]:
+    def _screws(self, weights: Tensor, surface: PointFeatures) -> tuple[Tensor, Tensor, Screws]:
         """Middles, radii and screws of what tokens claim."""
         centres, radii = extents(weights[..., 1:], surface.points)
-        firm = agreed(weights, surface.component, int(surface.component.max()) + 1)
+        firm = component_logits(weights, surface.component, int(surface.component.max()) + 1)
         screws = self.screws(firm, surface.points, surface.normals, centres, radii)
         return centres, radii, screws
 
@@ -208,8 +212,8 @@ class PriorEncoder(nn.Module):
         # Shares that are cut off would never learn.
         return logits.softmax(-1) if self.training else sparse_softmax(logits)
 
-    def _embed(self, surface: Surface, shapes: Tensor) -> Tensor:
-        shape = spread(shapes, surface.component)
+    def _embed(self, surface: PointFeatures, shapes: Tensor) -> Tensor:
+        shape = scatter_to_points(shapes, surface.component)
         relative = surface.points - shape[..., :3]
         where = fourier(surface.points, self.octaves)
         return self.embed(torch.cat([where, surface.normals, shape, relative], -1))
@@ -284,10 +288,10 @@ def sparse_softmax(logits: Tensor) -> Tensor:
     return cut / cut.sum(-1, keepdim=True)
 
 
-def agreed(weights: Tensor, component: Tensor, count: int) -> Tensor:
+def component_logits(weights: Tensor, component: Tensor, count: int) -> Tensor:
     """Claims [B, N, 1 + T] in which components [B, N] that nearly agree do so entirely: a stray
     point would make the box of a part too large."""
-    share = spread(pool(weights, component, count), component)
+    share = scatter_to_points(pool(weights, component, count), component)
     return torch.where(share > _AGREED, 1.0, torch.where(share < 1 - _AGREED, 0.0, weights))
 
 

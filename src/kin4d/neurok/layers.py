@@ -78,6 +78,6 @@ def pool(values: Tensor, index: Tensor, count: int) -> Tensor:
     return total / size.clamp(min=1)[..., None]
 
 
-def spread(values: Tensor, index: Tensor) -> Tensor:
+def scatter_to_points(values: Tensor, index: Tensor) -> Tensor:
     """Values [B, C, W] of groups, given to their members index [B, N]: [B, N, W]."""
     return values.gather(1, index[..., None].expand(-1, -1, values.shape[-1]))

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from kin4d.neurok.encoders import Surface
-from kin4d.neurok.model import Neurok, Outcome
-from kin4d.training.parting import parting_loss
+from kin4d.neurok.encoders import PointFeatures
+from kin4d.neurok.model import ForwardOutput, Neurok
+from kin4d.training.assignment_loss import assignment_loss
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class NeurokBatch:
     """B shapes in two states.
 
     Attributes:
@@ -23,7 +23,7 @@ class Batch:
             there are none.
     """
 
-    surface: Surface
+    surface: PointFeatures
     moved: Tensor
     part: Tensor
 
@@ -52,19 +52,19 @@ class LossWeights:
     seen: int = 128
 
 
-def training_loss(
-    model: torch.nn.Module, batch: Batch, done: float, *, weights: LossWeights
+def neurok_loss(
+    model: torch.nn.Module, batch: NeurokBatch, done: float, *, weights: LossWeights
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss and its terms, when a share `done` of training is behind."""
     some = torch.randperm(batch.moved.shape[1], device=batch.moved.device)[: weights.seen]
-    outcome: Outcome = model(batch.surface, batch.moved, batch.moved[:, some], batch.part)
+    outcome: ForwardOutput = model(batch.surface, batch.moved, batch.moved[:, some], batch.part)
     rise = min(1.0, done / weights.rise)
     squared = (outcome.moved - batch.moved).square().sum(-1)
     distance = ((squared + 1e-4).sqrt() - 1e-2).mean()
     variance, prior = outcome.log_variance.exp(), outcome.shape.encoding.mean
     divergence = variance + (outcome.mean - prior).square() - 1 - outcome.log_variance
     divergence = 0.5 * divergence.sum((1, 2)).mean()
-    apart = parting_loss(outcome.shape.claims.weights, batch.part)
+    apart = assignment_loss(outcome.shape.claims.weights, batch.part)
     guessed = (outcome.guessed - batch.moved).square().sum(-1).mean()
     unlikely = outcome.mixture.unlikely(outcome.twists).mean()
     total = (
@@ -87,7 +87,7 @@ def training_loss(
 
 
 @torch.no_grad()
-def judge(model: Neurok, batches: list[Batch]) -> dict[str, float]:
+def evaluate_neurok(model: Neurok, batches: list[NeurokBatch]) -> dict[str, float]:
     """How well held-out motions are told back, against not moving at all (which scores 1).
 
     `ratio` is by the posterior, `guess` from unordered targets; `still` is how far still points are

@@ -16,22 +16,22 @@ from torch.nn import functional as F
 from kin4d.neurok.config import NeurokConfig
 from kin4d.neurok.decoder import PointDecoder, Rig, SkinnedDecoder
 from kin4d.neurok.encoders import (
-    Claims,
     Encoding,
+    PointFeatures,
     Posterior,
     PriorEncoder,
-    Surface,
     TargetEncoder,
+    TokenAssignment,
 )
-from kin4d.neurok.mixture import Mixture
-from kin4d.neurok.screws import Parts
+from kin4d.neurok.joint_axes import PartFeatures
+from kin4d.neurok.motion_mixture import MotionMixture
 from kin4d.neurok.twists import extents, fit_twists
 
 _TAUGHT = 32  # parts a step of training learns screws from: looking at them is dear
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class EncodedShape:
     """B shapes, encoded and ready to be moved.
 
     Attributes:
@@ -42,11 +42,11 @@ class Shape:
         mixture: How parts may move, of which the encoding's screws are a summary.
     """
 
-    surface: Surface
+    surface: PointFeatures
     encoding: Encoding
-    claims: Claims
+    claims: TokenAssignment
     rig: Rig
-    mixture: Mixture
+    mixture: MotionMixture
 
 
 class Neurok(nn.Module):
@@ -61,35 +61,37 @@ class Neurok(nn.Module):
         skinned = config.decoder == "skinned"
         self.decoder = SkinnedDecoder(config) if skinned else PointDecoder(config)
 
-    def encode(self, surface: Surface) -> Shape:
+    def encode(self, surface: PointFeatures) -> EncodedShape:
         """Everything that depends on the mesh alone."""
         encoding, claims, mixture = self.prior(surface)
         rig = self.decoder.rig(encoding, surface.points, claims)
-        return Shape(surface, encoding, claims, rig, mixture)
+        return EncodedShape(surface, encoding, claims, rig, mixture)
 
-    def drive(self, shape: Shape, surface: Surface) -> Rig:
+    def drive(self, shape: EncodedShape, surface: PointFeatures) -> Rig:
         """A rig of other points of the same shapes, such as their vertices."""
         claims = self.prior.claim(shape.encoding, surface)
         return self.decoder.rig(shape.encoding, surface.points, claims)
 
-    def read(self, shape: Shape, moved: Tensor) -> tuple[Tensor, Tensor]:
+    def read(self, shape: EncodedShape, moved: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and logarithm of variance [B, T, 6] of the state in which the shape's points
         [B, N, 3] are at `moved`."""
         weights, points = shape.claims.weights, shape.surface.points
         return self.posterior(shape.encoding, weights, points, moved)
 
-    def guess(self, shape: Shape, target: Tensor) -> Tensor:
+    def guess(self, shape: EncodedShape, target: Tensor) -> Tensor:
         """State [B, T, 6] of the shape if it looks like the unordered points target [B, M, 3]."""
         return self.target(shape.encoding, shape.surface.points, target)
 
-    def forward(self, surface: Surface, moved: Tensor, target: Tensor, part: Tensor) -> Outcome:
+    def forward(
+        self, surface: PointFeatures, moved: Tensor, target: Tensor, part: Tensor
+    ) -> ForwardOutput:
         """All that training looks at, for points that go to `moved` [B, N, 3]; `target` [B, M, 3]
         is an unordered sample of the same state, and `part` [B, N] as in `Batch`."""
         shape = self.encode(surface)
         mean, log_variance = self.read(shape, moved)
         mixture, twists = self._expect(shape, moved, part)
         z = mean + torch.randn_like(mean) * (0.5 * log_variance).exp()
-        return Outcome(
+        return ForwardOutput(
             shape=shape,
             mean=mean,
             log_variance=log_variance,
@@ -99,7 +101,9 @@ class Neurok(nn.Module):
             guessed=shape.rig.move(self.guess(shape, target)),
         )
 
-    def _expect(self, shape: Shape, moved: Tensor, part: Tensor) -> tuple[Mixture, Tensor]:
+    def _expect(
+        self, shape: EncodedShape, moved: Tensor, part: Tensor
+    ) -> tuple[MotionMixture, Tensor]:
         """How some parts were expected to move, and what they did: true parts where they are known,
         else those that tokens claim."""
         surface, claims = shape.surface, shape.claims.weights.detach()
@@ -109,13 +113,13 @@ class Neurok(nn.Module):
         claims = torch.where((part >= 0).all(1)[:, None, None], known, claims)
         centres, radii = extents(claims[..., 1:], surface.points)
         twists, _ = fit_twists(claims[..., 1:], surface.points, moved, centres, radii)
-        parts = Parts.claimed(claims, surface.points, surface.normals, centres, radii)
+        parts = PartFeatures.claimed(claims, surface.points, surface.normals, centres, radii)
         mixture = self.prior.screws.look(parts.some(_TAUGHT))
         return mixture, twists[mixture.shape, mixture.token]
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ForwardOutput:
     """One pass of training.
 
     Attributes:
@@ -128,10 +132,10 @@ class Outcome:
         guessed: [B, N, 3] points at the state guessed from the target.
     """
 
-    shape: Shape
+    shape: EncodedShape
     mean: Tensor
     log_variance: Tensor
-    mixture: Mixture
+    mixture: MotionMixture
     twists: Tensor
     moved: Tensor
     guessed: Tensor

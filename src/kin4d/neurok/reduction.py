@@ -39,7 +39,7 @@ class Reduction:
     motions: Tensor
 
 
-def reduce(
+def reduce_state(
     move: Callable[[Tensor], Tensor],
     mean: Tensor,
     mass: Tensor,

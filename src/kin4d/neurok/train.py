@@ -15,24 +15,24 @@ import torch
 
 from kin4d.errors import InputError
 from kin4d.neurok.config import PRESETS, NeurokConfig
-from kin4d.neurok.encoders import Surface
-from kin4d.neurok.familiarity import Familiarity
-from kin4d.neurok.loss import Batch, LossWeights, judge, training_loss
+from kin4d.neurok.encoders import PointFeatures
+from kin4d.neurok.loss import LossWeights, NeurokBatch, evaluate_neurok, neurok_loss
 from kin4d.neurok.model import Neurok
-from kin4d.neurok.pretrained import FILE, VERSION, save_pretrained, weights_file
-from kin4d.training import Plan, load_tensors, train
+from kin4d.neurok.ood import OodDetector
+from kin4d.neurok.pretrained import FILE, VERSION, neurok_weights_file, save_pretrained
+from kin4d.training import TrainConfig, load_tensors, train
 
 _FAMILIAR = 32  # batches that tell what training shapes look like
 
 PLANS = {
-    "tiny": Plan(steps=2_000),
-    "small": Plan(steps=20_000),
-    "base": Plan(steps=300_000, rate=3e-4, warm=1000, precision="bf16"),
+    "tiny": TrainConfig(steps=2_000),
+    "small": TrainConfig(steps=20_000),
+    "base": TrainConfig(steps=300_000, rate=3e-4, warm=1000, precision="bf16"),
 }
 
 
-class PairArrays(Protocol):
-    """What a training sample must have; see `kin4d.data.pairs.Pairs`."""
+class TrainingPairs(Protocol):
+    """What a training sample must have; see `kin4d.objects.pairs.Pairs`."""
 
     @property
     def points0(self) -> np.ndarray: ...
@@ -46,25 +46,27 @@ class PairArrays(Protocol):
     def part(self) -> np.ndarray: ...
 
 
-def batch_of(pairs: PairArrays) -> Batch:
+def training_batch(pairs: TrainingPairs) -> NeurokBatch:
     """Pairs as tensors."""
-    surface = Surface(
+    surface = PointFeatures(
         torch.from_numpy(pairs.points0),
         torch.from_numpy(pairs.normals0),
         torch.from_numpy(pairs.component).long(),
     )
-    return Batch(surface, torch.from_numpy(pairs.points1), torch.from_numpy(pairs.part).long())
+    return NeurokBatch(
+        surface, torch.from_numpy(pairs.points1), torch.from_numpy(pairs.part).long()
+    )
 
 
 def train_neurok(
-    feed: Callable[[int, int], Iterator[PairArrays]],
+    feed: Callable[[int, int], Iterator[TrainingPairs]],
     out: str | Path,
     *,
     preset: str = "small",
     config: NeurokConfig | None = None,
-    plan: Plan | None = None,
+    plan: TrainConfig | None = None,
     weights: LossWeights | None = None,
-    dev: Iterable[PairArrays] = (),
+    dev: Iterable[TrainingPairs] = (),
     start: str | Path | None = None,
     data: dict | None = None,
 ) -> Neurok:
@@ -88,11 +90,11 @@ def train_neurok(
     weights = weights or LossWeights()
     torch.manual_seed(plan.seed)
     model = Neurok(config) if start is None else _begin_from(start, config)
-    held_out = [batch_of(pairs) for pairs in dev]
+    held_out = [training_batch(pairs) for pairs in dev]
     averaged = train(
         model,
-        lambda rank, step: map(batch_of, feed(rank, step)),
-        partial(training_loss, weights=weights),
+        lambda rank, step: map(training_batch, feed(rank, step)),
+        partial(neurok_loss, weights=weights),
         plan,
         out,
         about={
@@ -103,19 +105,19 @@ def train_neurok(
             "data": data or {},
             **({} if start is None else {"start": Path(start).stem}),
         },
-        validate=partial(judge, batches=held_out) if held_out else None,
+        validate=partial(evaluate_neurok, batches=held_out) if held_out else None,
     )
     model.load_state_dict(averaged)
     model.eval()
     file = Path(out) / FILE
-    seen = [batch_of(pairs).surface for pairs in islice(feed(0, 0), _FAMILIAR)]
-    save_pretrained(file, model, Familiarity.of(model, seen), load_tensors(file)[1])
+    seen = [training_batch(pairs).surface for pairs in islice(feed(0, 0), _FAMILIAR)]
+    save_pretrained(file, model, OodDetector.of(model, seen), load_tensors(file)[1])
     return model
 
 
 def _begin_from(start: str | Path, config: NeurokConfig) -> Neurok:
     """A model that takes from earlier weights whatever it has a place for."""
-    given, about = load_tensors(weights_file(start))
+    given, about = load_tensors(neurok_weights_file(start))
     if about.get("config") != config.to_dict():
         raise InputError(
             f"{start} has another config", value=about.get("config"), allowed=str(config)
@@ -130,7 +132,7 @@ def _begin_from(start: str | Path, config: NeurokConfig) -> Neurok:
     return model
 
 
-def planned(preset: str, **changes: float | int | str | None) -> Plan:
+def train_config(preset: str, **changes: float | int | str | None) -> TrainConfig:
     """The plan of a preset, with what is not None changed."""
     if preset not in PLANS:
         raise InputError("there is no such preset", value=preset, allowed=", ".join(PLANS))

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from kin4d.render.compiled import compiled
+from kin4d.render.jit import jit
 
 U, V, W, X, Y, Z = range(6)  # rows of the placed vertices
 
 
-@compiled
-def place(rest, joints, weights, matrices, placed):
+@jit
+def project_kernel(rest, joints, weights, matrices, placed):
     """Carry vertices by their joints into the image; see `rasterizer.place`."""
     for v in range(len(rest)):
         x, y, z = rest[v, 0], rest[v, 1], rest[v, 2]
@@ -37,8 +37,8 @@ def place(rest, joints, weights, matrices, placed):
         placed[U, v], placed[V, v], placed[W, v] = placed[X, v] * w, placed[Y, v] * w, w
 
 
-@compiled
-def draw(placed, faces, near, cull, top, face_out):
+@jit
+def rasterize_kernel(placed, faces, near, cull, top, face_out):
     """Fill `face_out` [rows, width] (image rows from `top` on) with the nearest face, or -1.
 
     With `cull`, faces seen from behind are left out.
@@ -100,9 +100,9 @@ def draw(placed, faces, near, cull, top, face_out):
                         face_out[y - top, x] = f
 
 
-@compiled
-def locate(placed, faces, unproject, top, face, xyz):
-    """Camera-frame points `xyz` [rows, width, 3] of the pixels that `draw` covered; NaN elsewhere.
+@jit
+def unproject_kernel(placed, faces, unproject, top, face, xyz):
+    """Camera-frame points `xyz` [rows, width, 3] of covered pixels; NaN elsewhere.
 
     `unproject` [3, 3] is the inverse of the camera's K.
     """
@@ -125,7 +125,7 @@ def locate(placed, faces, unproject, top, face, xyz):
                 xyz[row, column, axis] = z * ray
 
 
-@compiled
+@jit
 def corner_weights(placed, faces, face, weights):
     """Barycentric weights on the surface, for all covered pixels of a whole image."""
     for row in range(face.shape[0]):
@@ -145,7 +145,7 @@ def corner_weights(placed, faces, face, weights):
                 weights[row, column, 2] = c / total
 
 
-@compiled
+@jit
 def _line(placed, a, b):
     """The image line through vertices a and b, in homogeneous coordinates."""
     return (
@@ -155,7 +155,7 @@ def _line(placed, a, b):
     )
 
 
-@compiled
+@jit
 def _inverse_depth(placed, i, j, k):
     """Twice the signed area in the image, and 1/z as coefficients of pixel x, y and 1."""
     u, v, w = placed[U, i], placed[V, i], placed[W, i]
@@ -167,7 +167,7 @@ def _inverse_depth(placed, i, j, k):
     return area, wx, wy, w - wx * u - wy * v
 
 
-@compiled
+@jit
 def _inverse_depth_anywhere(placed, i, j, k):
     """The same for any triangle: the volume it spans with the camera has the sign of the area."""
     ax, ay, az = _line(placed, j, k)
@@ -178,7 +178,7 @@ def _inverse_depth_anywhere(placed, i, j, k):
     return volume, (ax + bx + cx) * inverse, (ay + by + cy) * inverse, (az + bz + cz) * inverse
 
 
-@compiled
+@jit
 def _edge(placed, a, b, w_near, sign):
     """The line through two vertices as gx, gy, c, u, v of gx * (x - u) + gy * (y - v) + c.
 
@@ -197,13 +197,13 @@ def _edge(placed, a, b, w_near, sign):
     return sign * gx, sign * gy, 0.0, u, v
 
 
-@compiled
+@jit
 def _threshold(x, y):
     """What an edge function must exceed: zero counts as inside for a triangle right of its edge."""
     return -1e-300 if x > 0.0 or (x == 0.0 and y > 0.0) else 0.0
 
 
-@compiled
+@jit
 def _narrow(slope, u, offset, start, stop):
     """Where in a row ``slope * (x - u) + offset`` may be positive, a pixel wider to be safe."""
     if slope > 0.0:
@@ -213,7 +213,7 @@ def _narrow(slope, u, offset, start, stop):
     return start, stop
 
 
-@compiled
+@jit
 def _candidates(placed, faces, w_near, cull, top, height, width, out):
     """Collect the faces that may cover a pixel; returns how many there are.
 
@@ -235,7 +235,7 @@ def _candidates(placed, faces, w_near, cull, top, height, width, out):
     return count
 
 
-@compiled
+@jit
 def _box(placed, i, j, k):
     """Image box of a triangle in front of the camera."""
     return (
@@ -246,7 +246,7 @@ def _box(placed, i, j, k):
     )
 
 
-@compiled
+@jit
 def _pixels(left, right, upper, lower, top, height, width):
     """Pixel centres in a box, which only bounds the search: widened past rounding, edges decide."""
     return (
@@ -257,7 +257,7 @@ def _pixels(left, right, upper, lower, top, height, width):
     )
 
 
-@compiled
+@jit
 def _clipped_box(placed, i, j, k, near):
     """Image box of the part of a triangle beyond the near plane."""
     left, right, upper, lower = np.inf, -np.inf, np.inf, -np.inf

@@ -16,11 +16,11 @@ from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.geometry.skin import Skin
 from kin4d.progress import track
-from kin4d.render.backdrop import Background, Floor
-from kin4d.render.compiled import thread_count
+from kin4d.render.background import BackgroundLike, FloorPlane
+from kin4d.render.jit import thread_count
 from kin4d.render.rasterizer import NEAR
-from kin4d.render.renderer import Frame, Renderer
-from kin4d.render.surface import Surface
+from kin4d.render.render_scene import RenderScene
+from kin4d.render.renderer import RenderedFrame, Renderer
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,7 +31,7 @@ _SKY = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Actor:
+class MeshInstance:
     """A mesh and how it moves, by joints or vertex by vertex.
 
     Attributes:
@@ -51,7 +51,9 @@ class Actor:
     vertices: Callable[[int], np.ndarray] | None = None
 
     @classmethod
-    def of_body(cls, body: Body, q: Tensor | np.ndarray, *, name: str | None = None) -> Actor:
+    def of_body(
+        cls, body: Body, q: Tensor | np.ndarray, *, name: str | None = None
+    ) -> MeshInstance:
         """`body` moving through coordinates `q` [T, k]."""
         import torch
 
@@ -79,7 +81,7 @@ class Actor:
         )
 
     @classmethod
-    def of_clip(cls, clip: Clip) -> Actor:
+    def of_clip(cls, clip: Clip) -> MeshInstance:
         """What a clip shows."""
         return cls(
             name=clip.mesh.name,
@@ -97,8 +99,8 @@ def render_bodies(
     camera: Camera,
     *,
     fps: float = 24.0,
-    background: Background = "studio",
-    floor: Floor | None = None,
+    background: BackgroundLike = "studio",
+    floor: FloorPlane | None = None,
     near: float = NEAR,
     cull: bool = False,
     antialias: int = 1,
@@ -123,8 +125,10 @@ def render_bodies(
         raise InputError(
             "every body needs its coordinates", value=len(qs), allowed=f"{len(items)} arrays [T, k]"
         )
-    actors = [Actor.of_body(body, q, name=name) for (name, body), q in zip(items, qs, strict=True)]
-    return render_actors(
+    actors = [
+        MeshInstance.of_body(body, q, name=name) for (name, body), q in zip(items, qs, strict=True)
+    ]
+    return render_instances(
         actors,
         camera,
         fps=fps,
@@ -137,8 +141,8 @@ def render_bodies(
     )
 
 
-def render_actors(
-    actors: Sequence[Actor],
+def render_instances(
+    actors: Sequence[MeshInstance],
     camera: Camera,
     *,
     fps: float,
@@ -156,7 +160,7 @@ def render_clip(
     *,
     width: int = 720,
     height: int = 480,
-    background: Background = "studio",
+    background: BackgroundLike = "studio",
     floor: bool = True,
     checker: bool = False,
     antialias: int = 2,
@@ -179,13 +183,13 @@ def render_clip(
     if camera is None:
         camera = framing_camera(bounds, up=up, width=width, height=height)
     upward = np.asarray(up, np.float64) / np.linalg.norm(up)
-    actor = Actor.of_clip(clip)
+    actor = MeshInstance.of_clip(clip)
     distance = float(np.linalg.norm(camera.pose[:3, 3] - bounds.mean(0)))
     renderer = Renderer(
         _surface([actor]),
         camera,
         background=background,
-        floor=Floor.under(bounds, up=upward, checker=checker) if floor else None,
+        floor=FloorPlane.under(bounds, up=upward, checker=checker) if floor else None,
         up=up,
         # Things of any size are previewed: a micrometre in front of a camera is not too near.
         near=min(NEAR, NEAR * max(distance, 1e-12)),
@@ -213,24 +217,24 @@ def framing_camera(
     )
 
 
-def never_seen(video: PointmapVideo) -> tuple[str, ...]:
+def unseen_bodies(video: PointmapVideo) -> tuple[str, ...]:
     """Names of the bodies that no frame shows: behind the camera, out of view, or hidden."""
     present = np.bincount(video.mask.ravel(), minlength=len(video.names) + 1)[1:] > 0
     return tuple(name for name, there in zip(video.names, present, strict=False) if not there)
 
 
-def _surface(actors: Sequence[Actor]) -> Surface:
+def _surface(actors: Sequence[MeshInstance]) -> RenderScene:
     frames = {actor.frames for actor in actors}
     if len(frames) > 1:
         raise InputError(
             "bodies drawn together need motions of the same length",
             value=[actor.frames for actor in actors],
         )
-    return Surface.of([actor.mesh for actor in actors], [actor.skin for actor in actors])
+    return RenderScene.of([actor.mesh for actor in actors], [actor.skin for actor in actors])
 
 
 def _video(
-    renderer: Renderer, actors: Sequence[Actor], *, fps: float, threads: int | None
+    renderer: Renderer, actors: Sequence[MeshInstance], *, fps: float, threads: int | None
 ) -> PointmapVideo:
     frames = actors[0].frames
     size = (renderer.camera.height, renderer.camera.width)
@@ -247,7 +251,7 @@ def _video(
     per_frame = 1 if frames >= threads else threads
 
     def job(frame: int) -> None:
-        drawn = draw_actors(renderer, actors, frame, threads=per_frame)
+        drawn = rasterize_instances(renderer, actors, frame, threads=per_frame)
         video.rgb[frame], video.xyz[frame], video.mask[frame] = drawn.rgb, drawn.xyz, drawn.mask
 
     pool = ThreadPoolExecutor(threads if per_frame == 1 else 1)
@@ -259,10 +263,10 @@ def _video(
     return video
 
 
-def draw_actors(
-    renderer: Renderer, actors: Sequence[Actor], frame: int, *, threads: int | None = None
-) -> Frame:
-    """One frame, normals included, of the actors whose `Surface` the renderer draws."""
+def rasterize_instances(
+    renderer: Renderer, actors: Sequence[MeshInstance], frame: int, *, threads: int | None = None
+) -> RenderedFrame:
+    """One frame, normals included, of the actors whose `RenderScene` the renderer draws."""
     surface = renderer.surface
     vertices = surface.rest.copy() if any(actor.skin is None for actor in actors) else None
     transforms = []

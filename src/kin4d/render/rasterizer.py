@@ -11,7 +11,7 @@ import numpy as np
 
 from kin4d.geometry.camera import Camera
 from kin4d.render import kernels
-from kin4d.render.compiled import thread_count
+from kin4d.render.jit import thread_count
 
 NEAR = 1e-3
 
@@ -23,7 +23,7 @@ class Fragments:
     Attributes:
         face: [H, W] int32 index of the face; -1 where nothing is seen.
         xyz: [H, W, 3] float32 metres in the camera frame (OpenCV); NaN where nothing is seen.
-        placed: The vertices that were drawn (see `place`).
+        placed: The vertices that were drawn (see `project_vertices`).
         faces: [F, 3] int32, indices of them.
     """
 
@@ -64,9 +64,9 @@ def rasterize(
     vertices = np.ascontiguousarray(vertices, np.float64)
     joints = np.zeros((len(vertices), 1), np.int32)
     weights = np.ones((len(vertices), 1), np.float32)
-    placed = place(vertices, joints, weights, image_matrix(camera)[None])
+    placed = project_vertices(vertices, joints, weights, image_matrix(camera)[None])
     faces = np.ascontiguousarray(faces, np.int32)
-    return draw(placed, faces, camera, near=near, cull=cull, threads=threads)
+    return rasterize_projected(placed, faces, camera, near=near, cull=cull, threads=threads)
 
 
 def image_matrix(camera: Camera) -> np.ndarray:
@@ -74,7 +74,7 @@ def image_matrix(camera: Camera) -> np.ndarray:
     return camera.K @ camera.world_to_camera[:3]
 
 
-def place(
+def project_vertices(
     rest: np.ndarray, joints: np.ndarray, weights: np.ndarray, matrices: np.ndarray
 ) -> np.ndarray:
     """Vertices where the joints carry them, in the image.
@@ -89,11 +89,11 @@ def place(
         image coordinates u z, v z, z.
     """
     placed = np.empty((6, len(rest)))
-    kernels.place(rest, joints, weights, np.ascontiguousarray(matrices), placed)
+    kernels.project_kernel(rest, joints, weights, np.ascontiguousarray(matrices), placed)
     return placed
 
 
-def draw(
+def rasterize_projected(
     placed: np.ndarray,
     faces: np.ndarray,
     camera: Camera,
@@ -102,16 +102,16 @@ def draw(
     cull: bool = False,
     threads: int | None = None,
 ) -> Fragments:
-    """Draw triangles (`faces` [F, 3] int32) of vertices that `place` has put in the image."""
+    """Rasterize triangles (`faces` [F, 3] int32) of projected vertices."""
     face = np.empty((camera.height, camera.width), np.int32)
     xyz = np.empty((camera.height, camera.width, 3), np.float32)
     unproject, indices = np.linalg.inv(camera.K), faces.view(np.uint32)
 
     def band(top: int, bottom: int) -> None:
-        kernels.draw(placed, indices, near, cull, top, face[top:bottom])
-        kernels.locate(placed, indices, unproject, top, face[top:bottom], xyz[top:bottom])
+        kernels.rasterize_kernel(placed, indices, near, cull, top, face[top:bottom])
+        kernels.unproject_kernel(placed, indices, unproject, top, face[top:bottom], xyz[top:bottom])
 
-    in_bands(band, camera.height, threads)
+    parallel_rows(band, camera.height, threads)
     return Fragments(face=face, xyz=xyz, placed=placed, faces=faces)
 
 
@@ -120,11 +120,11 @@ def coverage(
 ) -> np.ndarray:
     """[H, W] bool: pixels that any of the triangles covers."""
     face = np.empty((camera.height, camera.width), np.int32)
-    kernels.draw(placed, faces.view(np.uint32), near, False, 0, face)
+    kernels.rasterize_kernel(placed, faces.view(np.uint32), near, False, 0, face)
     return face >= 0
 
 
-def in_bands(job: Callable[[int, int], None], rows: int, threads: int | None) -> None:
+def parallel_rows(job: Callable[[int, int], None], rows: int, threads: int | None) -> None:
     """Call ``job(top, bottom)`` for bands of `rows`, one per thread."""
     count = min(thread_count(threads), rows)
     if count == 1:

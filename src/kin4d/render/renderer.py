@@ -9,16 +9,23 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
-from kin4d.render.backdrop import Backdrop, Background, Floor
-from kin4d.render.rasterizer import NEAR, Fragments, coverage, draw, image_matrix, place
+from kin4d.render.background import Background, BackgroundLike, FloorPlane
+from kin4d.render.rasterizer import (
+    NEAR,
+    Fragments,
+    coverage,
+    image_matrix,
+    project_vertices,
+    rasterize_projected,
+)
+from kin4d.render.render_scene import RenderScene, group_normals
 from kin4d.render.shading import Lights, interpolate_normals, shade, to_srgb
-from kin4d.render.surface import Surface, group_normals
 
 _SHADOW = 0.45
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Frame:
+class RenderedFrame:
     """One picture and its geometry.
 
     Attributes:
@@ -36,7 +43,7 @@ class Frame:
 
 
 class Renderer:
-    """Draws a `Surface` in any pose. It holds no state that drawing changes.
+    """Draws a `RenderScene` in any pose. It holds no state that drawing changes.
 
     Args:
         surface: What is drawn.
@@ -53,11 +60,11 @@ class Renderer:
 
     def __init__(
         self,
-        surface: Surface,
+        surface: RenderScene,
         camera: Camera,
         *,
-        background: Background | Callable[[Camera], Backdrop] = "studio",
-        floor: Floor | None = None,
+        background: BackgroundLike | Callable[[Camera], Background] = "studio",
+        floor: FloorPlane | None = None,
         up: np.ndarray | tuple[float, float, float] = (0.0, 0.0, 1.0),
         near: float = NEAR,
         cull: bool = False,
@@ -88,7 +95,7 @@ class Renderer:
             return
         painted = callable(background)
         self._backdrop = (
-            background(camera) if painted else Backdrop.paint(camera, background, floor)
+            background(camera) if painted else Background.paint(camera, background, floor)
         )
         self._plain = to_srgb(self._backdrop.picture)
 
@@ -98,7 +105,7 @@ class Renderer:
         vertices: np.ndarray | None = None,
         *,
         threads: int | None = None,
-    ) -> Frame:
+    ) -> RenderedFrame:
         """Draw one pose.
 
         Args:
@@ -109,8 +116,8 @@ class Renderer:
         surface, camera = self.surface, self.camera
         rest = surface.rest if vertices is None else np.ascontiguousarray(vertices, np.float64)
         to_image = image_matrix(camera)
-        placed = place(rest, surface.joints, surface.weights, to_image @ transforms)
-        fragments = draw(
+        placed = project_vertices(rest, surface.joints, surface.weights, to_image @ transforms)
+        fragments = rasterize_projected(
             placed, surface.faces, camera, near=self.near, cull=self.cull, threads=threads
         )
         mask = np.where(fragments.face < 0, np.uint8(0), surface.face_body[fragments.face])
@@ -121,7 +128,7 @@ class Renderer:
             rgb = shade(surface, fragments, normals, lights, background, threads=threads)
         else:
             rgb = _averaged(self._finer.draw(transforms, vertices, threads=threads).rgb, mask.shape)
-        return Frame(rgb=rgb, xyz=fragments.xyz, mask=mask, normals=normals)
+        return RenderedFrame(rgb=rgb, xyz=fragments.xyz, mask=mask, normals=normals)
 
     def _normals(
         self, fragments: Fragments, transforms: np.ndarray, threads: int | None
@@ -152,7 +159,7 @@ class Renderer:
 
         surface = self.surface
         flattened = image_matrix(self.camera) @ floor.shadow_matrix(self._lights) @ transforms
-        placed = place(rest, surface.joints, surface.weights, flattened)
+        placed = project_vertices(rest, surface.joints, surface.weights, flattened)
         hard = coverage(placed, surface.faces, self.camera, near=self.near)
         soft = gaussian_filter(hard.astype(np.float32), self.camera.height / 90)
         shadow = _SHADOW * soft * backdrop.floor

@@ -13,10 +13,10 @@ import numpy as np
 
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.material import linear_to_srgb
-from kin4d.render.compiled import compiled
+from kin4d.render.jit import jit
 from kin4d.render.kernels import X, Y, Z
-from kin4d.render.rasterizer import Fragments, in_bands
-from kin4d.render.surface import Surface, to_linear
+from kin4d.render.rasterizer import Fragments, parallel_rows
+from kin4d.render.render_scene import RenderScene, to_linear
 
 _LINEAR = to_linear(np.arange(256, dtype=np.uint8))
 _LEVELS = np.linspace(0, 1, 16385)
@@ -61,7 +61,7 @@ class Lights:
 
 
 def interpolate_normals(
-    surface: Surface,
+    surface: RenderScene,
     fragments: Fragments,
     *,
     normals: np.ndarray,
@@ -96,12 +96,12 @@ def interpolate_normals(
             out[top:bottom],
         )
 
-    in_bands(band, len(out), threads)
+    parallel_rows(band, len(out), threads)
     return out
 
 
 def shade(
-    surface: Surface,
+    surface: RenderScene,
     fragments: Fragments,
     normals: np.ndarray,
     lights: np.ndarray,
@@ -142,7 +142,7 @@ def shade(
             rgb[top:bottom],
         )
 
-    in_bands(band, len(rgb), threads)
+    parallel_rows(band, len(rgb), threads)
     return rgb
 
 
@@ -151,7 +151,7 @@ def to_srgb(linear: np.ndarray) -> np.ndarray:
     return _SRGB[np.round(16384 * np.clip(linear, 0, 1)).astype(np.int64)]
 
 
-@compiled
+@jit
 def _interpolate_normals(
     face, weights, placed, faces, corner_group, normals, turned_by, rotations, out
 ):
@@ -190,7 +190,7 @@ def _interpolate_normals(
                 out[row, column, 0], out[row, column, 1], out[row, column, 2] = 0.0, 0.0, -1.0
 
 
-@compiled
+@jit
 def _shade(
     face, weights, xyz, normals, corner, uv, color, face_material, materials, textures, texels,
     linear, srgb, lights, background, rgb,
@@ -240,7 +240,7 @@ def _shade(
                 rgb[row, column, channel] = srgb[int(16384.0 * min(max(value, 0.0), 1.0) + 0.5)]
 
 
-@compiled
+@jit
 def _tint(base, texels, texture, linear, u, v):
     """Multiply `base` by the texture at (u, v): bilinear, repeating, v up."""
     start, width, height = texture[0], texture[1], texture[2]

@@ -2,5 +2,5 @@
 
 from kin4d.training.checkpoint import load_tensors as load_tensors
 from kin4d.training.checkpoint import save_tensors as save_tensors
-from kin4d.training.loop import Plan as Plan
+from kin4d.training.loop import TrainConfig as TrainConfig
 from kin4d.training.loop import train as train

@@ -24,7 +24,7 @@ from kin4d.training.checkpoint import load_tensors, save_tensors
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class TrainConfig:
     """How a model is trained.
 
     Attributes:
@@ -90,7 +90,7 @@ def train(
     model: nn.Module,
     feed: Feed,
     loss: Loss,
-    plan: Plan,
+    plan: TrainConfig,
     out: str | Path,
     *,
     about: dict[str, Any],
@@ -175,7 +175,7 @@ class _Run:
     """Everything a checkpoint holds."""
 
     def __init__(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, about: dict, plan: Plan
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, about: dict, plan: TrainConfig
     ) -> None:
         self.model, self.optimizer, self.about, self.plan = model, optimizer, about, plan
         self.step = 0

@@ -73,7 +73,7 @@ def read_weights(
     return tensors, about
 
 
-def check_fit(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
+def check_state_dict(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
     """Refuse tensors that are not, one for one, what a model's config asks for."""
     for name, tensor in wanted.items():
         if name not in given:

@@ -12,7 +12,7 @@ from kin4d.errors import InputError
 from kin4d.extras import require
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.material import linear_to_srgb
-from kin4d.geometry.skin import SkinTrack
+from kin4d.geometry.skin import SkinAnimation
 from kin4d.geometry.transforms import matrix_to_quaternion
 
 
@@ -86,7 +86,7 @@ class Player:
     def _rigid(self):
         """Surfaces of each joint, sent once and then only moved."""
         skin = self.clip.skin
-        assert isinstance(skin, SkinTrack)
+        assert isinstance(skin, SkinAnimation)
         face_joint = skin.joints[self.clip.mesh.faces[:, 0], 0]
         parts = [
             (joint, handle)

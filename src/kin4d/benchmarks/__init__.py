@@ -1,0 +1,16 @@
+"""Benchmarks: one file each, all run through `kin4d bench NAME`.
+
+A benchmark is a module with ``run(*, quick: bool, seed: int) -> Report``. Options of its own
+(``objects``, ``weights``) are further keywords of `run`.
+"""
+
+BENCHMARKS: dict[str, str] = {
+    "data": "object data: pairs per second, sound objects, a store that survives kill -9",
+    "episodes": "robot episodes: speed, expert success, graded failures, geometry",
+    "dynamics": "motion under forces, contact and friction, against MuJoCo and closed forms",
+    "export": "writing a large clip, against writing the same bytes with numpy",
+    "startup": "the time to import kin4d and to get help",
+    "object-pose": "inverse kinematics of objects: learned, against baselines and ablations",
+    "world": "what a world model imagines, against what happened",
+    "robot": "forward and inverse kinematics, pointmaps and scans, against other libraries",
+}

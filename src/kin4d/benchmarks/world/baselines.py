@@ -1,0 +1,84 @@
+"""Imaginers: the rows of the table. Each is a function from a situation to a clip."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kin4d.benchmarks.world.regions import composited, copied
+from kin4d.episodes.episode import ROBOT, Episode
+from kin4d.episodes.part_tracks import FIRST
+from kin4d.errors import InputError
+from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.training.weights import FILE, weights_file
+from kin4d.world.model import WorldModel as WorldModel
+from kin4d.world.model import load_world_model
+from kin4d.world.object_world.compositor.compositor import Compositor, parts_that_moved
+from kin4d.world.object_world.model import ObjectWorldModel
+from kin4d.world.observation import Observation
+
+Imaginer = Callable[[Observation], PointmapVideo]
+
+COPY, COMPOSITE, CEILING = "copy the first frame", "composite", "stage, true motions"
+MODEL, BARE = "shipped model", "shipped model, no painter"
+NUMB = "shipped model, not told what the robot felt"
+
+TRIVIAL: Mapping[str, Imaginer] = {COPY: copied, COMPOSITE: composited}
+"""Rows that know nothing."""
+
+
+def load_rows(names: Sequence[str]) -> tuple[dict[str, WorldModel], dict[str, str]]:
+    """World models by row, and a digest of each file.
+
+    The first name is the model that the bars are about: it is asked as it ships, and without its
+    painter if it has one. The others are rows of their own, named after their files or folders.
+
+    Args:
+        names: Each one that ships, a file, or a folder of a run.
+    """
+    rows: dict[str, WorldModel] = {}
+    digests: dict[str, str] = {}
+    for number, name in enumerate(names):
+        file = weights_file(name, "world")
+        label = file.parent.name if file.name == FILE else file.stem
+        digests[label] = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+        world = load_world_model(file)
+        if not number and isinstance(world, ObjectWorldModel) and world.painter is not None:
+            rows[BARE] = ObjectWorldModel(world.seer, world.mover, gauge=world.gauge)
+        rows[label if number else MODEL] = world
+    return rows, digests
+
+
+def ablated_action(imagine: Imaginer) -> Imaginer:
+    """The same, told nothing that only a robot which carried its actions out can know."""
+    return lambda situation: imagine(replace(situation, opening=None, lag=None))
+
+
+def staged(episode: Episode, frames: np.ndarray | None = None) -> Imaginer:
+    """The stage, told the true parts and how they truly moved: the most its structure can do.
+
+    Args:
+        episode: The truth.
+        frames: [T] int: the frame of the truth whose motions each frame shows, to be wrong by a
+            known amount; each its own if None.
+    """
+    parts = episode.parts
+    if parts is None:
+        raise InputError(f"episode '{episode.name}' does not know its rigid parts")
+    part = np.maximum(parts.mask[0].astype(int) - FIRST, -1)
+    motions = parts.motions if frames is None else parts.motions[frames]
+
+    def imagine(situation: Observation) -> PointmapVideo:
+        moving = parts_that_moved(situation.xyz, part, motions)
+        stage = Compositor(situation, part, moving)
+        shown = [stage.show(t, motions[t][moving]) for t in range(len(situation))]
+        rgb, xyz, robot = (
+            np.stack([getattr(one, name) for one in shown]) for name in ("rgb", "xyz", "robot")
+        )
+        rgb[0], xyz[0] = situation.image, situation.xyz
+        return replace(situation.robot, rgb=rgb, xyz=xyz, mask=robot.astype(np.uint8) * ROBOT)
+
+    return imagine

@@ -1,0 +1,113 @@
+"""Steps of a camera, what they do to its picture, and robust least squares with them.
+
+A step is seven numbers: translation (m) and rotation vector (rad) of the camera in its own frame,
+and the change of the logarithm of its focal length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from kin4d.geometry.camera import Camera
+
+Evaluate = Callable[[Camera], tuple[np.ndarray, np.ndarray]]
+
+
+def perturbed(camera: Camera, step: np.ndarray) -> Camera:
+    """`camera` after a step [7]."""
+    from scipy.spatial.transform import Rotation
+
+    pose, K = camera.pose.copy(), camera.K.copy()
+    # Through a quaternion and back, so that rounding never adds up to a skewed frame.
+    turned = Rotation.from_matrix(pose[:3, :3]) * Rotation.from_rotvec(step[3:6])
+    pose[:3, 3] += pose[:3, :3] @ step[:3]
+    pose[:3, :3] = turned.as_matrix()
+    K[[0, 1], [0, 1]] *= np.exp(step[6])
+    return replace(camera, pose=pose, K=K)
+
+
+def project_with_jacobian(camera: Camera, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pixels [N, 2] of world points [N, 3] (m), and their derivative by a step, [N, 2, 7]."""
+    matrix = camera.world_to_camera
+    local = points @ matrix[:3, :3].T + matrix[:3, 3]
+    x, y, z = local.T
+    z = np.where(z > 0, z, np.nan)
+    by_point = np.zeros((len(points), 2, 3))
+    by_point[:, 0, 0], by_point[:, 1, 1] = 1 / z, 1 / z
+    by_point[:, 0, 2], by_point[:, 1, 2] = -x / z**2, -y / z**2
+    lens = camera.K[:2, :2]
+    by_point = lens @ by_point
+    from_centre = np.stack([x / z, y / z], axis=1) @ lens.T
+    # A camera that moves by v and turns by w sees points move by -v - w x p.
+    turning = np.zeros((len(points), 3, 3))
+    turning[:, 0, 1], turning[:, 0, 2], turning[:, 1, 2] = -local[:, 2], y, -x
+    turning -= turning.transpose(0, 2, 1)
+    jacobian = np.concatenate([-by_point, by_point @ turning, from_centre[:, :, None]], axis=2)
+    return from_centre + camera.K[:2, 2], jacobian
+
+
+def robust_fit(
+    camera: Camera,
+    evaluate: Evaluate,
+    *,
+    huber: float | np.ndarray,
+    free_focal: bool,
+    steps: int = 60,
+) -> tuple[Camera, float]:
+    """Levenberg-Marquardt with Huber's loss; returns the camera and the loss it reached.
+
+    Args:
+        camera: The start.
+        evaluate: Residuals [M] and their derivative [M, 7] at a camera; NaN where it cannot see.
+        huber: Residuals beyond this count linearly; one number, or one for each.
+        free_focal: Whether the focal length is unknown too.
+        steps: At most so many tries.
+    """
+    free = 7 if free_focal else 6
+    damping = 1e-3
+    residuals, jacobian = evaluate(camera)
+    loss = _total(residuals, huber)
+    for _ in range(steps):
+        weight = huber_weight(residuals, huber)[:, None]
+        active = jacobian[:, :free]
+        normal, gradient = active.T @ (weight * active), active.T @ (weight[:, 0] * residuals)
+        scale = damping * np.diag(normal) + 1e-12 * normal.max()
+        step = np.zeros(7)
+        step[:free] = -np.linalg.solve(normal + np.diag(scale), gradient)
+        if not np.isfinite(step).all() or np.abs(step).max() > 50:
+            damping = max(damping, 1e-3) * 10
+            continue
+        candidate = perturbed(camera, step)
+        new_residuals, new_jacobian = evaluate(candidate)
+        new_loss = _total(new_residuals, huber)
+        if new_loss < loss:
+            small = loss - new_loss <= 1e-14 * loss
+            camera, residuals, jacobian, loss = candidate, new_residuals, new_jacobian, new_loss
+            damping = max(damping / 10, 1e-12)
+            if small or np.abs(step).max() < 1e-13:
+                break
+        elif damping > 1e9:
+            break
+        else:
+            damping = max(damping * 10, 1e-9)
+    return camera, loss
+
+
+def huber_weight(residuals: np.ndarray, huber: float | np.ndarray) -> np.ndarray:
+    """How much each residual counts beside a quadratic loss."""
+    return huber / np.maximum(np.abs(residuals), huber)
+
+
+def huber_loss(residuals: np.ndarray, huber: float | np.ndarray) -> np.ndarray:
+    """Huber's loss of each residual: quadratic up to `huber`, linear beyond."""
+    size = np.abs(residuals)
+    return np.where(size <= huber, size**2 / 2, huber * (size - huber / 2))
+
+
+def _total(residuals: np.ndarray, huber: float | np.ndarray) -> float:
+    """Sum of Huber's loss; infinite if anything cannot be seen."""
+    total = float(huber_loss(residuals, huber).sum())
+    return total if np.isfinite(total) else float("inf")

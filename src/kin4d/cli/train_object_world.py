@@ -1,0 +1,192 @@
+"""`kin4d train world`: from a store of episodes to a world model's weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, get_args
+
+from kin4d.cli.output import print_result
+from kin4d.cli.train_options import PROCESS_SEED, EpisodeTrainingOptions
+from kin4d.errors import InputError
+from kin4d.progress import track
+
+if TYPE_CHECKING:
+    from kin4d.episodes.concat import EpisodeSource
+    from kin4d.training import TrainConfig
+    from kin4d.world.object_world.dynamics_sample import DynamicsSample
+
+_DEV = 60  # episodes that checkpoints are judged by
+_UNMEASURED = 4  # of so many lessons, one has fingers that go where they are told
+
+Network = Literal["gauge", "seer", "mover", "painter"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainObjectWorld(EpisodeTrainingOptions):
+    """Train a world model on episodes; run the same command again to go on after a stop.
+
+    Its networks learn one after the other, each in a folder of its own, and are then joined into
+    one file. Under `accelerate launch` or `torchrun` the same command uses all processes.
+    """
+
+    networks: tuple[Network, ...] = ("gauge", "seer", "mover")
+    """Which to train. A world needs seer and mover; gauge and painter join it if they are there."""
+    count: int | None = None
+    """Training episodes: the first so many of the store, which may still grow; by default all."""
+    batch: int = 16
+    """First frames or staged frames per step."""
+    windows: int = 24
+    """Windows of motion per step."""
+    length: int = 20
+    """Frames of a window of motion."""
+    start: str | None = None
+    """Weights that gauge, seer and mover begin from, with a new schedule: a run's folder, a file or
+    a name that ships, of one network or of a whole world, whose other networks then stay as they
+    are. By default chance."""
+
+    def run(self) -> None:
+        import torch
+
+        from kin4d.episodes.concat import open_episodes
+
+        torch.set_num_threads(self.threads)
+        store = open_episodes(self.episodes)
+        train, dev = store.numbers("train")[: self.count], store.numbers("val")
+        if not train:
+            raise InputError(f"{self.stores} has no episodes to train on", value=len(store))
+        data = {"episodes": len(train), "seed": self.seed}
+        for name in self.networks:
+            getattr(self, f"_{name}")(store, train, dev, data)
+        self._join()
+
+    def _plan(self, name: str) -> TrainConfig:
+        from kin4d.world.object_world.train import PLANS
+
+        return replace(PLANS[name], **self.changes)
+
+    def _gauge(self, store: EpisodeSource, train: list[int], dev: list[int], data: dict) -> None:
+        from kin4d.world.object_world.batches import depth_batches
+        from kin4d.world.object_world.train import train_depth
+
+        judged = depth_batches(store, dev, batch=self.batch, seed=self.seed) if dev else iter(())
+        train_depth(
+            lambda rank, step: depth_batches(
+                store, train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step
+            ),
+            self.out / "gauge",
+            plan=self._plan("gauge"),
+            dev=list(islice(judged, 4)),
+            start=self.start,
+            data={**data, "batch": self.batch},
+        )
+
+    def _seer(self, store: EpisodeSource, train: list[int], dev: list[int], data: dict) -> None:
+        from kin4d.world.object_world.batches import segmentation_batches
+        from kin4d.world.object_world.train import train_segmentation
+
+        judged = (
+            segmentation_batches(store, dev, batch=self.batch, seed=self.seed, varied=False)
+            if dev
+            else iter(())
+        )
+        train_segmentation(
+            lambda rank, step: segmentation_batches(
+                store, train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step
+            ),
+            self.out / "seer",
+            plan=self._plan("seer"),
+            dev=list(islice(judged, 4)),
+            start=self.start,
+            data={**data, "batch": self.batch},
+        )
+
+    def _mover(self, store: EpisodeSource, train: list[int], dev: list[int], data: dict) -> None:
+        from kin4d.world.object_world.train import train_dynamics
+
+        train_dynamics(
+            self._lessons(store, train, "train"),
+            self.out / "mover",
+            plan=self._plan("mover"),
+            dev=self._lessons(store, dev[:_DEV], "val"),
+            batch=self.windows,
+            length=self.length,
+            start=self.start,
+            data=data,
+        )
+
+    def _lessons(self, store: EpisodeSource, numbers: list[int], name: str) -> list[DynamicsSample]:
+        """Made once, and kept beside the run."""
+        from kin4d.world.object_world.batches import episode_dynamics_sample
+        from kin4d.world.object_world.dynamics_sample import (
+            load_dynamics_samples,
+            save_dynamics_samples,
+        )
+
+        file = self.out / f"lessons-{name}-{len(numbers)}.npz"
+        if file.exists():
+            return load_dynamics_samples(file)
+        episodes = (store.episode(n) for n in track(numbers, f"reading {name} episodes"))
+        # Movers are trained for actions that nobody carried out, too.
+        made = [
+            episode_dynamics_sample(
+                one, measured=name != "train" or (one.seed or 0) % _UNMEASURED > 0
+            )
+            for one in episodes
+        ]
+        lessons = [one for one in made if one is not None]
+        if not lessons:
+            return []
+        self.out.mkdir(parents=True, exist_ok=True)
+        save_dynamics_samples(file, lessons)
+        return lessons
+
+    def _painter(self, store: EpisodeSource, train: list[int], dev: list[int], data: dict) -> None:
+        from kin4d.world.object_world.batches import refine_batches
+        from kin4d.world.object_world.train import train_refinement
+
+        few = max(self.batch // 4, 1)
+        judged = (
+            refine_batches(store, dev, episodes=few, frames=4, seed=self.seed) if dev else iter(())
+        )
+        train_refinement(
+            lambda rank, step: refine_batches(
+                store,
+                train,
+                episodes=few,
+                frames=4,
+                seed=self.seed + PROCESS_SEED * rank,
+                step=step,
+            ),
+            self.out / "painter",
+            plan=self._plan("painter"),
+            dev=list(islice(judged, 4)),
+            data={**data, "batch": 4 * few},
+        )
+
+    def _join(self) -> None:
+        from kin4d.training import load_tensors
+        from kin4d.training.weights import weights_file
+        from kin4d.world.object_world.model import ObjectWorldModel
+        from kin4d.world.object_world.train import WORLD
+
+        begun, facts = None, {}
+        if self.start is not None:
+            told = load_tensors(weights_file(self.start, "world"))[1]
+            if told.get("model") == WORLD:
+                begun, facts = ObjectWorldModel.load(self.start), told["about"]
+        folders = {name: self.out / name for name in get_args(Network)}
+        there = {n: f for n, f in folders.items() if (f / "weights.safetensors").exists()}
+        missing = [name for name in ("seer", "mover") if begun is None and name not in there]
+        file = self.out / "weights.safetensors"
+        if missing:
+            print_result(
+                f"not joined yet: {', '.join(missing)} not trained in {self.out}",
+                {"missing": missing},
+                as_json=self.json,
+            )
+            return
+        told = {name: load_tensors(folder / file.name)[1] for name, folder in there.items()}
+        facts |= {name: {k: one.get(k) for k in ("data", "training")} for name, one in told.items()}
+        ObjectWorldModel.joined(begun, **there).save(file, facts)
+        print_result(f"weights in {file}", {"weights": str(file)}, as_json=self.json)

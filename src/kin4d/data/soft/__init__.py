@@ -1,9 +1,0 @@
-"""Soft things, simulated: cloth, elastic solids, ropes and chains, with their physics kept.
-
-``simulate_soft("flag", seed=3)`` is a `VertexSequence`; `KINDS` lists what there is.
-"""
-
-from kin4d.data.soft.kinds import KINDS, simulate_soft, soft_sequences
-from kin4d.data.soft.scene import DivergedError
-
-__all__ = ["KINDS", "DivergedError", "simulate_soft", "soft_sequences"]

@@ -1,0 +1,140 @@
+"""Which points of a surface stand for it: where it can touch, be pushed and feel the wind."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from kin4d.bodies.body import Body
+from kin4d.dynamics.contact.closest import closest_on_mesh
+from kin4d.dynamics.forces.force import Place
+from kin4d.errors import InputError
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.sampling import SurfaceSamples, sample_surface
+
+_MOST_VERTICES = 40_000  # Hulls and farthest points of larger meshes use a random part of them.
+
+
+def contact_points(body: Body, count: int) -> SurfaceSamples:
+    """`count` points of the rest surface (fewer if it has fewer), as evenly spread as can be.
+
+    Corners come first: up to three quarters of the points are vertices of the parts' convex hulls,
+    which are what meets flat things; the others are spread over vertices and triangles.
+    """
+    mesh, rng = body.rest, np.random.default_rng(0)
+    if count == 0:
+        return _vertices(mesh, np.zeros(0, np.int64))
+    part = body.skin.joints[:, 0] if body.skin is not None else np.zeros(len(mesh.vertices), int)
+    used = np.flatnonzero(np.bincount(mesh.faces.ravel(), minlength=len(mesh.vertices)))
+    if len(used) > _MOST_VERTICES:
+        used = rng.choice(used, _MOST_VERTICES, replace=False)
+    corners = np.concatenate([_hull(mesh.vertices, used[part[used] == i]) for i in set(part[used])])
+    most = max(3 * count // 4, 1)
+    if len(corners) > most:
+        first = _extremes(mesh.vertices[corners])[:most]
+        others = np.setdiff1d(np.arange(len(corners)), first)
+        order = corners[np.concatenate([first, others])]
+        more = _farthest_from(mesh.vertices[order], len(first), most - len(first))
+        corners = order[np.concatenate([np.arange(len(first)), more])]
+    spread = sample_surface(mesh, 4 * count, seed=0)
+    others = _join(_vertices(mesh, np.setdiff1d(used, corners)), spread)
+    points = np.concatenate([mesh.vertices[corners], others.points(mesh.vertices)])
+    left = min(count - len(corners), len(points) - len(corners))
+    chosen = _farthest_from(points, len(corners), left) - len(corners)
+    return _join(_vertices(mesh, corners), _take(others, chosen))
+
+
+def nearest_surface_point(mesh: Mesh, at: Place, *, what: str) -> SurfaceSamples:
+    """The point of the surface nearest to `at`; an `InputError` says by how far a place misses."""
+    weights = np.empty(3)
+    face, distance = closest_on_mesh(np.array(at), mesh.vertices, mesh.faces, weights)
+    if distance > 0.05 * mesh.diameter:
+        near = weights @ mesh.vertices[mesh.faces[face]]
+        raise InputError(
+            f"{what} misses the object by {distance:.3g} m",
+            value=at,
+            allowed=f"within {0.05 * mesh.diameter:.3g} m of the surface at rest",
+            hint="the nearest point of it is ({:.4g}, {:.4g}, {:.4g})".format(*near),
+        )
+    return SurfaceSamples(
+        face=np.array([face]), corners=mesh.faces[[face]], barycentric=weights[None]
+    )
+
+
+def surface_elements(
+    mesh: Mesh, count: int = 64
+) -> tuple[SurfaceSamples, SurfaceSamples, np.ndarray, float]:
+    """Centres [N], corners [3N] and areas [N] (m^2) of pieces that stand for the surface, and which
+    part of these the air sees."""
+    centers = sample_surface(mesh, count, seed=1)
+    corners = _vertices(mesh, centers.corners.ravel(), faces=np.repeat(centers.face, 3))
+    import trimesh
+
+    closed = trimesh.Trimesh(mesh.vertices, mesh.faces, process=True).is_watertight
+    areas = np.full(count, float(mesh.face_areas.sum()) / count)
+    return centers, corners, areas, 0.5 if closed else 1.0
+
+
+def merge_point_sets(parts: list[SurfaceSamples]) -> SurfaceSamples:
+    """All of them, in order."""
+    return SurfaceSamples(
+        face=np.concatenate([part.face for part in parts]),
+        corners=np.concatenate([part.corners for part in parts]),
+        barycentric=np.concatenate([part.barycentric for part in parts]),
+    )
+
+
+def _join(*parts: SurfaceSamples) -> SurfaceSamples:
+    return merge_point_sets(list(parts))
+
+
+def _take(samples: SurfaceSamples, index: np.ndarray) -> SurfaceSamples:
+    return SurfaceSamples(
+        face=samples.face[index],
+        corners=samples.corners[index],
+        barycentric=samples.barycentric[index],
+    )
+
+
+def _vertices(mesh: Mesh, index: np.ndarray, faces: np.ndarray | None = None) -> SurfaceSamples:
+    """Vertices as samples: corners of a face each."""
+    if faces is None:
+        face_of = np.zeros(len(mesh.vertices), np.int64)
+        face_of[mesh.faces.ravel()] = np.repeat(np.arange(len(mesh.faces)), 3)
+        faces = face_of[index]
+    corners = mesh.faces[faces]
+    return SurfaceSamples(
+        face=faces, corners=corners, barycentric=(corners == index[:, None]).astype(np.float64)
+    )
+
+
+def _hull(vertices: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Those of the vertices `index` that are corners of their convex hull."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return index[ConvexHull(vertices[index]).vertices]
+    except (QhullError, ValueError):  # Flat, or too few: all of them may be corners.
+        return index
+
+
+def _extremes(points: np.ndarray) -> np.ndarray:
+    """Indices of the points farthest along the axes and diagonals of space."""
+    signs = np.stack(np.meshgrid(*[[-1, 0, 1]] * 3, indexing="ij"), -1).reshape(-1, 3)
+    ways = signs[signs.any(1)] / np.linalg.norm(signs[signs.any(1)], axis=1, keepdims=True)
+    return np.unique((points @ ways.T).argmax(0))
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _farthest_from(points, known, count):
+    """`count` indices, each as far as can be from the first `known` points and those before it."""
+    nearest, chosen = np.full(len(points), np.inf), np.empty(count, np.int64)
+    for turn in range(known + count):
+        last = turn if turn < known else nearest.argmax()
+        if turn >= known:
+            chosen[turn - known] = last
+        x, y, z = points[last, 0], points[last, 1], points[last, 2]
+        for i in range(len(points)):
+            a, b, c = points[i, 0] - x, points[i, 1] - y, points[i, 2] - z
+            nearest[i] = min(nearest[i], a * a + b * b + c * c)
+    return chosen

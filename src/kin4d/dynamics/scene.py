@@ -1,0 +1,166 @@
+"""Scene and Actor: what takes part in a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from kin4d.bodies.articulated_base import ArticulatedBodyBase
+from kin4d.bodies.body import Body, check_coordinates
+from kin4d.bodies.floating import FloatingBase
+from kin4d.dynamics.contact.contact_points import contact_points
+from kin4d.dynamics.forces import Damping, Force, Gravity, Limits
+from kin4d.dynamics.materials import Material, material
+from kin4d.errors import InputError
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.sampling import SurfaceSamples
+
+_NEUTRAL = Material(name="neutral", damping=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Actor:
+    """A body that takes part, its state at the start and what acts on it alone.
+
+    A body's limits always hold: unless `forces` has a `Limits` of its own, joints get hard stops
+    without bounce and other coordinates a smooth barrier. A material with damping damps.
+
+    Attributes:
+        body: Any `Body`; wrap it in `FloatingBase` to let it move freely.
+        name: Unique in its scene.
+        material: A name or `Material`; by default one without damping. It does not change the
+            body's mass; see `mass`.
+        forces: See `kin4d.dynamics.forces`.
+        q: [k] coordinates at the start; the body's rest if not given.
+        qd: [k] their rates (1/s); zero if not given.
+        mass: Total kg, if not the body's own. `material.mass_of(mesh)` is that of a mesh.
+        contacts: How many points of the surface can touch something; 0 for a ghost.
+    """
+
+    body: Body
+    _: KW_ONLY
+    name: str = ""
+    material: Material | str = _NEUTRAL
+    forces: Sequence[Force] = ()
+    q: np.ndarray | Sequence[float] | None = None
+    qd: np.ndarray | Sequence[float] | None = None
+    mass: float | None = None
+    contacts: int = 512
+
+    def __post_init__(self) -> None:
+        name = self.name or getattr(self.body, "name", "") or self.body.rest.name
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "material", material(self.material))
+        object.__setattr__(self, "forces", tuple(self.forces))
+        for force in self.forces:
+            if not isinstance(force, Force):
+                raise InputError(f"a force on '{name}' has no method load(state)", value=force)
+        if self.mass is not None and not (np.isfinite(self.mass) and self.mass > 0):
+            raise InputError(f"mass of '{name}'", value=self.mass, allowed="kilograms, > 0")
+        mass = self.body.mass
+        if len(mass) == 0 or not bool((torch.isfinite(mass) & (mass > 0)).all()):
+            worst = float(mass.min()) if len(mass) else 0.0
+            raise InputError(
+                f"'{name}' has mass points without a positive mass",
+                value=worst,
+                allowed="kilograms, > 0",
+                hint="give its links inertials, or a density",
+            )
+        for what in ("q", "qd"):
+            value = getattr(self, what)
+            if value is None:
+                value = self.body.q0 if what == "q" else torch.zeros_like(self.body.q0)
+            if not isinstance(value, torch.Tensor):
+                value = np.asarray(value, np.float64)  # A list would become single precision.
+            value = check_coordinates(self.body, value).detach().to(torch.float64)
+            if value.ndim != 1:
+                raise InputError(f"{what} of '{name}' must be [k]", value=tuple(value.shape))
+            object.__setattr__(self, what, value.numpy().copy())
+        if self.contacts < 0:
+            raise InputError(f"contacts of '{name}'", value=self.contacts, allowed=">= 0")
+
+    def all_forces(self, shared: Sequence[Force]) -> tuple[Force, ...]:
+        """Its own forces, those shared by the scene, and what always holds."""
+        forces = [*self.forces, *shared]
+        limited = bool(torch.isfinite(self.body.limits).any())
+        if limited and not any(isinstance(force, Limits) for force in forces):
+            inner = self.body.body if isinstance(self.body, FloatingBase) else self.body
+            forces.append(
+                Limits(restitution=0.0 if isinstance(inner, ArticulatedBodyBase) else None)
+            )
+        if not any(isinstance(force, Damping) for force in forces) and self.substance.damping:
+            forces.append(Damping())
+        return tuple(forces)
+
+    @property
+    def substance(self) -> Material:
+        """The material, resolved."""
+        return material(self.material)
+
+    @cached_property
+    def touching(self) -> SurfaceSamples:
+        """The points of the surface that can touch something."""
+        return contact_points(self.body, self.contacts)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Actors, what acts on all of them, and what stands still around them.
+
+    Attributes:
+        actors: One or more `Actor`s, or bare bodies.
+        forces: On every actor.
+        ground: Height (m) of a horizontal floor, or None.
+        obstacles: Meshes that do not move.
+        gravity: Whether things fall (along -z); True, False, or [3] m/s^2.
+        surface: Material of ground and obstacles; None for each actor's own.
+        contact: Whether actors touch each other.
+    """
+
+    actors: Sequence[Actor | Body]
+    _: KW_ONLY
+    forces: Sequence[Force] = ()
+    ground: float | None = None
+    obstacles: Sequence[Mesh] = ()
+    gravity: bool | Sequence[float] = True
+    surface: Material | str | None = None
+    contact: bool = True
+    _gravity: tuple[Force, ...] = field(init=False, default=())
+
+    def __post_init__(self) -> None:
+        given = [self.actors] if isinstance(self.actors, Actor | Body) else list(self.actors)
+        if not given:
+            raise InputError("a scene needs an actor")
+        actors: list[Actor] = []
+        for actor in given:
+            actor = actor if isinstance(actor, Actor) else Actor(actor)
+            taken = {other.name for other in actors}
+            name, copy = actor.name, 2
+            while name in taken:
+                name, copy = f"{actor.name}-{copy}", copy + 1
+            actors.append(actor if name == actor.name else replace(actor, name=name))
+        object.__setattr__(self, "actors", tuple(actors))
+        if self.ground is not None and not np.isfinite(self.ground):
+            raise InputError("height of the ground", value=self.ground, allowed="metres, or None")
+        if self.surface is not None:
+            object.__setattr__(self, "surface", material(self.surface))
+        pull: tuple[Force, ...] = ()
+        if self.gravity is True:
+            pull = (Gravity(),)
+        elif self.gravity is not False:
+            pull = (Gravity(self.gravity),)
+        object.__setattr__(self, "_gravity", pull)
+
+    @property
+    def cast(self) -> tuple[Actor, ...]:
+        """The actors, each with a name of its own."""
+        return tuple(actor for actor in self.actors if isinstance(actor, Actor))
+
+    @property
+    def shared_forces(self) -> tuple[Force, ...]:
+        """Forces on every actor, gravity included."""
+        return (*self._gravity, *self.forces)

@@ -1,0 +1,131 @@
+"""Mass matrices: small symmetric systems, compiled, and what a step asks of them."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+_LARGE = 500  # Entries of a Jacobian above which a library multiplies it faster than loops.
+
+
+@numba.njit(cache=True, error_model="numpy")
+def factor_spd(matrix, factor):
+    """Write the Cholesky factor [k, k] of a symmetric matrix; False if it is not positive."""
+    k = len(matrix)
+    for i in range(k):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for m in range(j):
+                total -= factor[i, m] * factor[j, m]
+            if i == j:
+                if not total > 0:
+                    return False
+                factor[i, i] = np.sqrt(total)
+            else:
+                factor[i, j] = total / factor[j, j]
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy")
+def solve_factored(factor, right, out):
+    """Write the solution [k] for the matrix that `factor_spd` took apart."""
+    k = len(right)
+    for i in range(k):
+        total = right[i]
+        for m in range(i):
+            total -= factor[i, m] * out[m]
+        out[i] = total / factor[i, i]
+    for i in range(k - 1, -1, -1):
+        total = out[i]
+        for m in range(i + 1, k):
+            total -= factor[m, i] * out[m]
+        out[i] = total / factor[i, i]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def solve_spd(matrix, right, out):
+    """Write the solution [k] of a symmetric positive definite system; False if it is not one."""
+    factor = np.empty(matrix.shape)
+    if not factor_spd(matrix, factor):
+        return False
+    solve_factored(factor, right, out)
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy")
+def mass_matrix(jacobian):
+    """J^T J [k, k], with a trace of ridge so that it can always be factored."""
+    n, k = jacobian.shape
+    if n * k > _LARGE:
+        out = jacobian.T @ jacobian
+    else:
+        out = np.zeros((k, k))
+        for r in range(n):
+            for i in range(k):
+                a = jacobian[r, i]
+                if a != 0.0:
+                    for j in range(i + 1):
+                        out[i, j] += a * jacobian[r, j]
+    for i in range(k):
+        out[i, i] *= 1.0 + 1e-13
+        for j in range(i):
+            out[j, i] = out[i, j]
+    return out
+
+
+@numba.njit(cache=True, error_model="numpy")
+def velocity_from_momentum(gram, p):
+    """dq/dt [k] of momentum p; not finite where the metric cannot be inverted."""
+    out = np.empty(len(p))
+    if not solve_spd(gram, p, out):
+        out[:] = np.nan
+    return out
+
+
+@numba.njit(cache=True, error_model="numpy")
+def write_inverse(gram, stiffness, share, out):
+    """Write the inverse [k, k] of gram + share * stiffness; False if there is none."""
+    k = len(gram)
+    matrix, factor, unit, column = np.empty((k, k)), np.empty((k, k)), np.zeros(k), np.empty(k)
+    for i in range(k):
+        for j in range(k):
+            matrix[i, j] = gram[i, j] + share * stiffness[i, j]
+    if not factor_spd(matrix, factor):
+        return False
+    for i in range(k):
+        unit[:] = 0.0
+        unit[i] = 1.0
+        solve_factored(factor, unit, column)
+        out[:, i] = column
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy")
+def apply_damping(gram, p, damping, decay, seconds):
+    """Momentum [k] after a force -C dq/dt for some seconds t, C = `damping` + `decay` G symmetric.
+
+    exp(-X) with X = t G^-1 C, as 1 / (1 + X + X^2 / 2): of second order, and right for t C -> inf.
+    """
+    k = len(p)
+    factor, column, out = np.empty((k, k)), np.empty(k), np.empty(k)
+    drag, ratio, total = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
+    if not factor_spd(gram, factor):
+        return p
+    for i in range(k):
+        for j in range(k):
+            drag[i, j] = seconds * (damping[i, j] + decay * gram[i, j])
+    for i in range(k):
+        solve_factored(factor, drag[i], column)
+        ratio[i] = column
+    for i in range(k):
+        for j in range(k):
+            total[i, j] = gram[i, j] + drag[i, j]
+            for m in range(k):
+                total[i, j] += 0.5 * drag[i, m] * ratio[j, m]
+    if not solve_spd(total, p, column):
+        return p
+    for i in range(k):
+        out[i] = 0.0
+        for j in range(k):
+            out[i] += gram[i, j] * column[j]
+    return out

@@ -1,0 +1,119 @@
+"""Mesh files in and out: every way a file can be bad ends in an `InputError` that says so."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+
+from kin4d.errors import InputError, OutputError
+from kin4d.files import existing_file
+from kin4d.geometry.material import SurfaceMaterial
+from kin4d.geometry.mesh import Mesh, RawMesh
+from kin4d.geometry.mesh_ops import fields_of, join_meshes
+
+READS = (".obj", ".gltf", ".glb", ".ply", ".stl", ".off")
+WRITES = (".obj", ".ply")
+
+
+def load_mesh(path: str | Path) -> Mesh:
+    """Read a mesh file and check it; what is wrong is an `InputError` saying why.
+
+    Vertex order is the file's. Polygons are triangulated, scenes flattened with their transforms,
+    each object or group a part. Lengths are taken to be metres, as `kin4d inspect` will question.
+    A texture or material file that cannot be read is warned about and left out.
+    """
+    return Mesh(**fields_of(read_raw(path)))
+
+
+def read_raw(path: str | Path) -> RawMesh:
+    """Read a mesh file without checking its geometry, for inspection and repair."""
+    path = existing_file(path)
+    suffix = path.suffix.lower()
+    if suffix not in READS:
+        raise InputError(f"cannot read {path}", value=suffix, allowed=", ".join(READS))
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty", hint="export or download it again")
+    try:
+        if suffix == ".obj":
+            from kin4d.geometry.io.obj import read_obj
+
+            return read_obj(path)
+        if suffix in (".gltf", ".glb"):
+            from kin4d.geometry.io.gltf import read_gltf
+
+            return read_gltf(path)
+        if suffix == ".ply":
+            from kin4d.geometry.io.ply import read_ply
+
+            return read_ply(path)
+        return _read_with_trimesh(path, suffix)
+    except (OSError, MemoryError) as error:
+        raise InputError(f"cannot read {path}: {error or 'not enough memory'}") from error
+
+
+def save_mesh(mesh: Mesh, path: str | Path) -> Path:
+    """Write a mesh, atomically. `kin4d.export.write_clip` writes GLB and more.
+
+    Args:
+        mesh: The surface.
+        path: .obj (with .mtl and textures beside it) or .ply (no materials); both exact.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".obj":
+        from kin4d.geometry.io.obj import write_obj
+
+        write_obj(mesh, path)
+    elif suffix == ".ply":
+        from kin4d.geometry.io.ply import write_ply
+
+        write_ply(mesh, path)
+    else:
+        raise OutputError(f"cannot write {path}", value=suffix, allowed=", ".join(WRITES))
+    return path
+
+
+def _read_with_trimesh(path: Path, suffix: str) -> RawMesh:
+    """STL and OFF: tables of triangles without a look."""
+    import trimesh
+
+    data = path.read_bytes()
+    if suffix == ".stl" and not data.lstrip().startswith(b"solid"):
+        _check_binary_stl(path, data)
+    try:
+        # A stream without a name: it has no folder in which to look for other files.
+        scene = trimesh.load_scene(io.BytesIO(data), file_type=suffix[1:], process=False)
+    except Exception as error:  # whatever a parser raises on a broken file
+        raise InputError(
+            f"{path} is not a readable {suffix[1:].upper()} file: {type(error).__name__}: {error}",
+            hint="export or download it again",
+        ) from error
+    solids = {n: s for n, s in scene.geometry.items() if isinstance(s, trimesh.Trimesh)}
+    if not solids:
+        raise InputError(
+            f"{path} holds no triangles",
+            hint="export it as a triangle mesh; point clouds and curves have no surface",
+        )
+    material = SurfaceMaterial()
+    meshes = [
+        RawMesh(
+            vertices=np.asarray(solid.vertices, np.float64).reshape(-1, 3),
+            faces=np.asarray(solid.faces, np.int64).reshape(-1, 3),
+            materials=(material,),
+            parts=("mesh" if len(solids) == 1 else str(name),),
+        )
+        for name, solid in solids.items()
+    ]
+    return join_meshes(meshes, name=path.stem)
+
+
+def _check_binary_stl(path: Path, data: bytes) -> None:
+    """A binary STL is a header of 84 bytes that ends with a count, then 50 bytes a triangle."""
+    wanted = 84 + 50 * int.from_bytes(data[80:84], "little")
+    if len(data) < wanted:
+        raise InputError(
+            f"{path} is truncated or not STL: it needs {wanted} bytes and has {len(data)}",
+            hint="export or download it again",
+        )

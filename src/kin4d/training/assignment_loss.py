@@ -1,0 +1,36 @@
+"""Parting: learning to tell parts apart when it does not matter which part gets which name."""
+
+from __future__ import annotations
+
+import torch
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def assignment_loss(weights: Tensor, part: Tensor) -> Tensor:
+    """How badly weights [B, N, 1 + T] tell parts [B, N] apart, whichever token takes which part.
+
+    Parts are matched with the tokens that already claim them most, each with another one, and
+    points are to follow the token of their part. Part 0 is the one that never moves, and is to
+    follow nobody. Shapes without known parts do not count; large parts count more than small ones,
+    but less than in proportion.
+    """
+    known = (part >= 0).all(1)
+    if not known.any():
+        return weights.sum() * 0.0
+    likely, part = weights[known].clamp(min=1e-8).log(), part[known]
+    member = F.one_hot(part, int(part.max()) + 1).to(likely.dtype)
+    size = member.sum(1)
+    claimed = (member.mT @ likely.detach()) / size.clamp(min=1)[..., None]
+    token = torch.zeros_like(size, dtype=torch.int64)
+    for row, (score, count) in enumerate(zip(claimed.cpu().numpy(), size.tolist(), strict=True)):
+        parts = [i for i in range(1, len(count)) if count[i]]
+        matched, chosen = linear_sum_assignment(score[parts, 1:], maximize=True)
+        for place, one in zip(matched, chosen, strict=True):
+            token[row, parts[place]] = one + 1
+    wanted = token.gather(1, part)
+    # A part that found no token left is nobody's by default, and should not teach that it is.
+    counts = (member * size.clamp(min=1)[:, None] ** -0.5).sum(-1) * ((part == 0) | (wanted > 0))
+    missed = -likely.gather(-1, wanted[..., None]).squeeze(-1)
+    return (missed * counts).sum() / counts.sum()

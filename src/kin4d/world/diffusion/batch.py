@@ -1,0 +1,266 @@
+"""Clips and Encoded: what a world model learns from and begins with, in pixels and in latents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kin4d.errors import InputError
+from kin4d.world.diffusion.codec import AnyCodec
+from kin4d.world.diffusion.conditioning import (
+    Condition,
+    first_frame_mask,
+    fuse,
+    pool_mask,
+    ramp,
+    soften,
+)
+from kin4d.world.diffusion.config import CELL, DiffusionConfig
+from kin4d.world.diffusion.control import CONTROLS, RobotControl
+from kin4d.world.diffusion.normalise import Bounds, find_bounds, to_unit
+
+Array = np.ndarray | Tensor
+
+_DEEPER = 0.005  # m: a robot this little behind the first frame's surface is still drawn
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VideoBatch:
+    """B clips of plain arrays, laid out as in `PointmapVideo`; points are NaN where unseen.
+
+    Attributes:
+        first_rgb: [B, H, W, 3] uint8.
+        first_xyz: [B, H, W, 3] m, camera frame.
+        robot_rgb, robot_xyz, robot_mask: [B, T, H, W(, 3)] the robot alone, in every frame.
+        rgb, xyz: [B, T, H, W, 3] what happened; None if it is to be imagined.
+        moves: [B, T, H, W] weight of each pixel in the loss, 1 where nothing special happens;
+            None for 1 everywhere.
+        actions: [B, T, a] for `embedding` control.
+        words: [B, L] of `hash_words`, or text embeddings [B, L, text_dim], for `text` control.
+        image: [B, N, image_dim] tokens of an image encoder, if the model takes any.
+    """
+
+    first_rgb: Array
+    first_xyz: Array
+    robot_rgb: Array
+    robot_xyz: Array
+    robot_mask: Array
+    rgb: Array | None = None
+    xyz: Array | None = None
+    moves: Array | None = None
+    actions: Array | None = None
+    words: Array | None = None
+    image: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.first_rgb)
+
+    def during(self, frames: slice) -> VideoBatch:
+        """The same first frames, and what happens in some of the frames."""
+        names = ("robot_rgb", "robot_xyz", "robot_mask", "rgb", "xyz", "moves", "actions")
+        told = {name: getattr(self, name) for name in names}
+        return replace(self, **{k: v[:, frames] for k, v in told.items() if v is not None})
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LatentBatch:
+    """B clips as latents of a codec [B, C, t, h, w], for one control and start; made once, kept.
+
+    Attributes:
+        known_rgb, known_xyz: The condition: the first frame, then nothing or what the flow starts
+            from.
+        robot_rgb, robot_xyz: The drawn robot, for the modalities the control tells.
+        robot_mask: [B, 1, t, h, w].
+        rgb, xyz: What happened.
+        moves: [B, 1, t, h, w] weights of cells.
+        said: Actions or words.
+        image: Tokens of an image encoder.
+        centre, scale: [B, 3] and [B] m of `Bounds`.
+    """
+
+    known_rgb: Tensor
+    known_xyz: Tensor
+    robot_mask: Tensor
+    centre: Tensor
+    scale: Tensor
+    robot_rgb: Tensor | None = None
+    robot_xyz: Tensor | None = None
+    rgb: Tensor | None = None
+    xyz: Tensor | None = None
+    moves: Tensor | None = None
+    said: Tensor | None = None
+    image: Tensor | None = None
+
+    def __len__(self) -> int:
+        return len(self.known_rgb)
+
+    @property
+    def bounds(self) -> Bounds:
+        """Of each clip."""
+        return Bounds(self.centre, self.scale)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """By name, as files keep them; `Encoded(**tensors)` is the way back."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def to(self, device: torch.device | str) -> LatentBatch:
+        """On a device."""
+        return LatentBatch(**{name: value.to(device) for name, value in self.tensors().items()})
+
+
+def encode_videos(clips: VideoBatch, config: DiffusionConfig, codec: AnyCodec) -> LatentBatch:
+    """Clips as latents, on the codec's device."""
+    device = next(codec.parameters()).device
+    arrays = _tensors(clips, device)
+    _check(arrays, config)
+    control = CONTROLS[config.control]
+    rgb, xyz, robot, bounds, shown = _videos(arrays)
+    out: dict[str, Tensor] = {"robot_mask": pool_mask(robot.mask)}
+    if config.start == "composite":
+        for name, first, drawn in _halves((rgb, robot.rgb), (xyz, robot.xyz)):
+            video = _composite(first, drawn, shown, name in control.reveals)
+            out[f"known_{name}"] = codec.encode(video, name)
+    elif config.first == "pointmap":
+        for name, first in _halves((rgb,), (xyz,)):
+            out[f"known_{name}"] = codec.encode(_then_nothing(first, config), name)
+    else:
+        # The published form: both halves in one wide video, scaled as colours are.
+        geometry = ramp(config.height, config.width).to(rgb)[None, :, None].expand_as(rgb)
+        wide = _then_nothing(torch.cat([rgb, geometry], -1), config)
+        out["known_rgb"], out["known_xyz"] = codec.encode(wide, "rgb").chunk(2, -1)
+    for name in control.halves:
+        assert control.draw is not None
+        out[f"robot_{name}"] = codec.encode(*control.draw(robot, name))
+    if "rgb" in arrays:
+        out["rgb"] = codec.encode(_colours(arrays["rgb"]), "rgb")
+        out["xyz"] = codec.encode(to_unit(_points(arrays["xyz"]), bounds), "xyz")
+    if "moves" in arrays:
+        out["moves"] = _pool(arrays["moves"].float())
+    if control.says:
+        said = arrays[control.says]
+        out["said"] = said.float() if control.says == "actions" else said
+    if "image" in arrays:
+        out["image"] = arrays["image"]
+    return LatentBatch(**out, centre=bounds.centre, scale=bounds.scale)
+
+
+def composite_of(clips: VideoBatch, config: DiffusionConfig) -> tuple[Tensor, Tensor]:
+    """RGB and XYZ [B, 3, T, H, W] in [-1, 1] that the flow starts from, if not from noise."""
+    rgb, xyz, robot, _, shown = _videos(_tensors(clips, torch.device("cpu")))
+    reveals = CONTROLS[config.control].reveals
+    return (
+        _composite(rgb, robot.rgb, shown, "rgb" in reveals),
+        _composite(xyz, robot.xyz, shown, "xyz" in reveals),
+    )
+
+
+def videos_of(clips: VideoBatch) -> Iterator[tuple[Tensor, Tensor]]:
+    """RGB and XYZ [B, 3, T, H, W] in [-1, 1] to fit codecs to: all, then the robot alone."""
+    arrays = _tensors(clips, torch.device("cpu"))
+    if "rgb" not in arrays or "xyz" not in arrays:
+        raise InputError("a codec learns from clips that say what happened")
+    _, _, robot, bounds, _ = _videos(arrays)
+    yield _colours(arrays["rgb"]), to_unit(_points(arrays["xyz"]), bounds)
+    yield robot.rgb, robot.xyz
+
+
+def _composite(first: Tensor, drawn: Tensor, shown: Tensor, reveal: bool) -> Tensor:
+    return torch.where(shown[:, None] & reveal, drawn, first)
+
+
+def _tensors(clips: VideoBatch, device: torch.device) -> dict[str, Tensor]:
+    values = {field.name: getattr(clips, field.name) for field in fields(clips)}
+    return {k: torch.as_tensor(v).to(device) for k, v in values.items() if v is not None}
+
+
+def _videos(arrays: dict[str, Tensor]) -> tuple[Tensor, Tensor, RobotControl, Bounds, Tensor]:
+    """First frame and robot in [-1, 1], their bounds, and where the robot hides the first frame."""
+    rgb, robot_rgb = _colours(arrays["first_rgb"][:, None]), _colours(arrays["robot_rgb"])
+    xyz, robot_xyz = _points(arrays["first_xyz"][:, None]), _points(arrays["robot_xyz"])
+    mask = arrays["robot_mask"].bool()
+    robot_xyz = robot_xyz.masked_fill(~mask[:, None], float("nan"))
+    bounds = find_bounds(xyz[:, :, 0], robot_xyz)
+    shown = mask & ~(robot_xyz[:, 2] > xyz[:, 2] + _DEEPER)
+    # The first frame is the first frame: its robot is in it already.
+    shown[:, 0] = False
+    robot_rgb = robot_rgb.masked_fill(~mask[:, None], -1.0)
+    robot = RobotControl(robot_rgb, to_unit(robot_xyz, bounds), mask)
+    return rgb, to_unit(xyz, bounds), robot, bounds, shown
+
+
+def condition_of(encoded: LatentBatch, config: DiffusionConfig, *, soft: bool) -> Condition:
+    """What the transformer is told.
+
+    Args:
+        encoded: Clips.
+        config: Of the model.
+        soft: Distrust a share of the robot's cells, as in training.
+    """
+    known = fuse(encoded.known_rgb, encoded.known_xyz, config)
+    mask = first_frame_mask(config).to(known).expand(len(encoded), -1, -1, -1, -1)
+    drawn = [r for r in (encoded.robot_rgb, encoded.robot_xyz) if r is not None]
+    cells = encoded.robot_mask.to(known)
+    return Condition(
+        mask=mask,
+        latents=known,
+        robot_mask=soften(cells, config.soft_mask if soft else 0.0) if drawn else None,
+        robot=torch.cat(drawn, 1 if config.fusion == "channel" else -1) if drawn else None,
+        said=encoded.said,
+        image=encoded.image,
+    )
+
+
+def _halves(rgb: tuple, xyz: tuple) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    return ("rgb", *rgb), ("xyz", *xyz)
+
+
+def _colours(video: Tensor) -> Tensor:
+    """[B, T, H, W, 3] uint8 to [B, 3, T, H, W] in [-1, 1]."""
+    return (video.float() / 127.5 - 1).movedim(-1, 1)
+
+
+def _points(video: Tensor) -> Tensor:
+    return video.float().movedim(-1, 1)
+
+
+def _then_nothing(first: Tensor, config: DiffusionConfig) -> Tensor:
+    empty = first.new_zeros(*first.shape[:2], config.frames - 1, *first.shape[3:])
+    return torch.cat([first, empty], 2)
+
+
+def _pool(weights: Tensor) -> Tensor:
+    """[B, T, H, W] to the mean over each cell [B, 1, t, h, w]."""
+    spread = torch.cat([weights[:, :1].expand(-1, CELL[0] - 1, -1, -1), weights], 1)
+    return torch.nn.functional.avg_pool3d(spread[:, None], CELL)
+
+
+def _check(arrays: dict[str, Tensor], config: DiffusionConfig) -> None:
+    size = (config.height, config.width)
+    frames = (config.frames, *size)
+    shapes: dict[str, tuple[int, ...]] = {
+        "first_rgb": (*size, 3),
+        "first_xyz": (*size, 3),
+        "robot_rgb": (*frames, 3),
+        "robot_xyz": (*frames, 3),
+        "robot_mask": frames,
+        "rgb": (*frames, 3),
+        "xyz": (*frames, 3),
+        "moves": frames,
+    }
+    says = CONTROLS[config.control].says
+    if says == "actions":
+        shapes[says] = (config.frames, config.actions)
+    for name, shape in shapes.items():
+        value = arrays.get(name)
+        if value is not None and tuple(value.shape[1:]) != shape:
+            raise InputError(f"clips' {name}", value=tuple(value.shape[1:]), allowed=str(shape))
+    if says and says not in arrays:
+        raise InputError(f"{config.control} control needs the clips' {says}")
+    if ("rgb" in arrays) != ("xyz" in arrays):
+        raise InputError("clips need both rgb and xyz of what happened, or neither")

@@ -1,0 +1,155 @@
+"""Condition: the known first frame and the known robot, as a world model takes them in.
+
+Mask codes are the published ones: 1 known colours, 0.5 roughly known geometry, 0 to be imagined,
+and on the robot 1, or 0.5 for a share of its cells so that its drawing is not trusted blindly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import torch
+from torch import Tensor
+
+from kin4d.errors import InputError
+from kin4d.world.diffusion.config import CELL, MASK, DiffusionConfig
+from kin4d.world.diffusion.control import CONTROLS
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Condition:
+    """B samples. Never changed in place.
+
+    Attributes:
+        mask: [B, 4 m, t, h, w'] of the first frame; m modalities are stacked on channels.
+        latents: [B, m C, t, h, w'] first frame, then what the flow starts from, or nothing.
+        robot_mask: [B, 1, t, h, w] 1 on the robot's cells, 0.5 on softened ones.
+        robot: [B, n C, t, h, w] or [B, C, t, h, n w]: latents of the drawn robot in n modalities.
+        said: What is told in numbers: actions [B, T, a] float, hashed words [B, L] int64, or
+            text embeddings [B, L, text_dim].
+        image: [B, N, image_dim] tokens of an image encoder.
+    """
+
+    mask: Tensor
+    latents: Tensor
+    robot_mask: Tensor | None = None
+    robot: Tensor | None = None
+    said: Tensor | None = None
+    image: Tensor | None = None
+
+    def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Condition:
+        """On a device; floating-point tensors in a type."""
+        moved = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                kind = dtype if value.is_floating_point() else None
+                moved[field.name] = value.to(device=device, dtype=kind)
+        return Condition(**moved)
+
+    def without_robot(self, which: Tensor | None = None) -> Condition:
+        """The same, but nothing is told about the robot.
+
+        Args:
+            which: [B] bool: in these samples; in all if None.
+        """
+        size = len(self.mask)
+        kept = (
+            torch.zeros(size, device=self.mask.device)
+            if which is None
+            else (~which).to(self.mask.device, torch.float32)
+        )
+        silent = {
+            name: value * kept.to(value.dtype).view(-1, *[1] * (value.ndim - 1))
+            for name in ("robot_mask", "robot", "said")
+            if (value := getattr(self, name)) is not None
+        }
+        return replace(self, **silent)
+
+
+def fuse(rgb: Tensor, xyz: Tensor, config: DiffusionConfig) -> Tensor:
+    """Two modalities [B, C, t, h, w] as one, side by side or stacked."""
+    return torch.cat([rgb, xyz], 1 if config.fusion == "channel" else -1)
+
+
+def split(fused: Tensor, config: DiffusionConfig) -> tuple[Tensor, Tensor]:
+    """Back from `fuse`."""
+    rgb, xyz = fused.chunk(2, 1 if config.fusion == "channel" else -1)
+    return rgb, xyz
+
+
+def first_frame_mask(config: DiffusionConfig) -> Tensor:
+    """[1, 4 m, t, h, w']: 1 for colours and 0.5 for geometry in the first latent frame."""
+    t, h, w = config.grid
+    mask = torch.zeros(1, MASK, t, h, w)
+    known, rough = mask.clone(), mask.clone()
+    known[:, :, 0], rough[:, :, 0] = 1.0, 0.5
+    return fuse(known, rough, config)
+
+
+def pool_mask(mask: Tensor) -> Tensor:
+    """Robot pixels to cells, as published: every eighth pixel, and any of a cell's four frames.
+
+    Args:
+        mask: [B, T, H, W] bool or 0..1.
+
+    Returns:
+        [B, 1, t, h, w] float32.
+    """
+    cells = mask[:, :, :: CELL[1], :: CELL[2]].float()
+    later = cells[:, 1:].unflatten(1, (-1, CELL[0])).amax(2)
+    return torch.cat([cells[:, :1], later], 1)[:, None]
+
+
+def soften(mask: Tensor, share: float) -> Tensor:
+    """A random share of the cells that are 1 become 0.5."""
+    if share == 0:
+        return mask
+    chosen = (torch.rand(mask.shape, device=mask.device) < share) & (mask == 1)
+    return torch.where(chosen, torch.full_like(mask, 0.5), mask)
+
+
+def ramp(height: int, width: int) -> Tensor:
+    """[3, H, W] in [-1, 1]: the uniform pointmap published models take for the first geometry.
+
+    X grows to the right, Y downwards, and Z falls downwards.
+    """
+    x = torch.linspace(-1, 1, width).expand(height, width)
+    y = torch.linspace(-1, 1, height)[:, None].expand(height, width)
+    return torch.stack([x, y, -y])
+
+
+def control_cells(config: DiffusionConfig) -> Tensor:
+    """[1, 4 m, t, 1, w'] bool: where the robot's mask replaces that of the first frame."""
+    control = CONTROLS[config.control]
+    t, _, w = config.grid
+    halves = []
+    for modality in ("rgb", "xyz"):
+        told = torch.zeros(1, MASK, t, 1, w, dtype=torch.bool)
+        if modality in control.halves:
+            told[:, :, control.from_frame :] = True
+        halves.append(told)
+    return fuse(halves[0], halves[1], config)
+
+
+def check_condition(condition: Condition, config: DiffusionConfig) -> None:
+    """Refuse a condition that another config's model would take."""
+    b = len(condition.mask)
+    c, t, h, w = config.fused
+    wanted: dict[str, tuple[int, ...]] = {
+        "mask": (b, MASK * config.stacked, t, h, w),
+        "latents": (b, c, t, h, w),
+    }
+    control = CONTROLS[config.control]
+    if n := len(control.halves):
+        size = (c * n // 2, t, h, w) if config.fusion == "channel" else (c, t, h, w * n // 2)
+        wanted |= {"robot_mask": (b, 1, *config.grid), "robot": (b, *size)}
+    for name, shape in wanted.items():
+        value = getattr(condition, name)
+        if value is None or tuple(value.shape) != shape:
+            got = None if value is None else tuple(value.shape)
+            raise InputError(f"condition '{name}'", value=got, allowed=str(shape))
+    if control.says and condition.said is None:
+        raise InputError(f"{config.control} control needs {control.says}", hint="give them")
+    if config.image_dim and condition.image is None:
+        raise InputError("this model takes the tokens of an image encoder", hint="give them")

@@ -1,0 +1,211 @@
+"""WorldConfig: everything that shapes a world model, saved as JSON beside its weights."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Literal, get_args
+
+from kin4d.errors import InputError
+from kin4d.training.config import config_of
+
+CodecForm = Literal["pca", "vae"]
+Start = Literal["noise", "composite"]
+Fusion = Literal["width", "channel"]
+ControlKind = Literal["pointmap", "rgb+pointmap", "mask", "depth", "embedding", "text", "none"]
+Target = Literal["velocity", "x0"]
+FirstGeometry = Literal["ramp", "pointmap"]
+Modality = Literal["rgb", "xyz"]
+
+CELL = (4, 8, 8)
+"""Frames, rows and columns of a latent cell; the first frame has cells of its own."""
+
+MASK = 4
+"""Mask channels of a modality: one per frame of a cell."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffusionConfig:
+    """Sizes and forms of a world model; every grid and count of tokens follows from these.
+
+    Attributes:
+        frames: T = 4 k + 1.
+        height, width: Of pictures, px; multiples of 8 times the patch.
+        codec: "pca": a fixed linear basis of patches. "vae": AutoencoderKLWan.
+        latent_channels: Numbers per cell and modality.
+        vae_width: Channels of the VAE's first layer.
+        start: Where the flow begins. "noise": as in the paper. "composite": what is known drawn
+            over the first frame, plus noise, so that only what changes has to be learned.
+        start_noise: Standard deviation of the noise on the composite, in normalised latents.
+        fusion: RGB and XYZ latents side by side on "width" (the paper) or stacked on "channel",
+            with half the tokens.
+        control: What is told about the robot; see `kin4d.world.diffusion.control`.
+        first: Geometry of the first frame in the condition: a uniform "ramp" (the paper) or the
+            true "pointmap".
+        layers, heads, head_dim, ffn: Of the transformer.
+        patch: Rows and columns of cells in a token.
+        arm_patch: Rows and columns of cells in one of the robot's context tokens.
+        arm_width: Numbers those are squeezed through.
+        text_dim: Numbers per word that come in.
+        image_dim: Numbers per token of an image encoder, 0 for none.
+        frequencies: Of the embedding of the flow's time.
+        actions: Numbers per frame of `embedding` control.
+        soft_mask: Share of the robot's cells whose mask is 0.5 instead of 1 in training.
+        drop_control: Share of training samples that are not told about the robot; guidance needs
+            some.
+        target: What the network puts out: the "velocity" of the flow or where it ends, "x0".
+        shift: Of the flow's times towards noise, in training and sampling alike.
+    """
+
+    frames: int = 49
+    height: int = 64
+    width: int = 96
+    codec: CodecForm = "pca"
+    latent_channels: int = 48
+    vae_width: int = 16
+    start: Start = "composite"
+    start_noise: float = 0.5
+    fusion: Fusion = "channel"
+    control: ControlKind = "rgb+pointmap"
+    first: FirstGeometry = "pointmap"
+    layers: int = 5
+    heads: int = 4
+    head_dim: int = 64
+    ffn: int = 1024
+    patch: int = 2
+    arm_patch: int = 4
+    arm_width: int = 64
+    text_dim: int = 64
+    image_dim: int = 0
+    frequencies: int = 128
+    actions: int = 8
+    soft_mask: float = 0.1
+    drop_control: float = 0.0
+    target: Target = "x0"
+    shift: float = 1.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "int":
+                least = 0 if field.name == "image_dim" else 1
+                if not isinstance(value, int) or value < least:
+                    raise _wrong(field.name, value, f"an integer >= {least}")
+        for name, allowed in _FORMS.items():
+            if getattr(self, name) not in get_args(allowed):
+                raise _wrong(name, getattr(self, name), ", ".join(get_args(allowed)))
+        for name in ("soft_mask", "drop_control"):
+            if not 0 <= getattr(self, name) < 1:
+                raise _wrong(name, getattr(self, name), "a share, 0 <= share < 1")
+        if self.start_noise < 0 or self.shift <= 0:
+            raise InputError("start_noise must not be negative, and shift must be positive")
+        if self.start == "composite" and self.first == "ramp":
+            raise _wrong("first", self.first, "'pointmap', for the composite shows true geometry")
+        if self.frames % CELL[0] != 1 or self.frames < 5:
+            raise _wrong("frames", self.frames, "4 k + 1, at least 5")
+        for name, cells in (("height", self.grid[1]), ("width", self.grid[2])):
+            step = CELL[1] * self.patch
+            if getattr(self, name) % step:
+                raise _wrong(name, getattr(self, name), f"a multiple of {step}")
+            if cells % self.arm_patch:
+                raise _wrong("arm_patch", self.arm_patch, f"a divisor of {cells} cells of {name}")
+        if self.head_dim % 2 or self.head_dim < 12:
+            raise _wrong("head_dim", self.head_dim, "even, at least 12")
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Latent frames, rows and columns of one modality."""
+        return (
+            1 + (self.frames - 1) // CELL[0],
+            self.height // CELL[1],
+            self.width // CELL[2],
+        )
+
+    @property
+    def stacked(self) -> int:
+        """Modalities stacked on channels."""
+        return 2 if self.fusion == "channel" else 1
+
+    @property
+    def fused(self) -> tuple[int, int, int, int]:
+        """Channels, frames, rows and columns of RGB and XYZ latents together."""
+        t, h, w = self.grid
+        return self.latent_channels * self.stacked, t, h, w * (2 // self.stacked)
+
+    @property
+    def in_channels(self) -> int:
+        """Noisy latents, mask, condition."""
+        return (2 * self.latent_channels + MASK) * self.stacked
+
+    @property
+    def inner(self) -> int:
+        """Numbers per token."""
+        return self.heads * self.head_dim
+
+    @property
+    def tokens(self) -> int:
+        """The transformer works on."""
+        _, t, h, w = self.fused
+        return t * (h // self.patch) * (w // self.patch)
+
+    @property
+    def arm_grid(self) -> tuple[int, int, int]:
+        """Robot tokens of one modality: frames, rows, columns."""
+        t, h, w = self.grid
+        return t, h // self.arm_patch, w // self.arm_patch
+
+    def to_dict(self) -> dict[str, int | float | str]:
+        """As JSON takes it."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict) -> DiffusionConfig:
+        """Back from `to_dict`; an unknown key means a newer version wrote it."""
+        return config_of(cls, values)
+
+
+_FORMS = {
+    "codec": CodecForm,
+    "start": Start,
+    "fusion": Fusion,
+    "control": ControlKind,
+    "first": FirstGeometry,
+    "target": Target,
+}
+
+
+def _wrong(name: str, value: object, allowed: str) -> InputError:
+    return InputError(f"world config '{name}'", value=value, allowed=allowed)
+
+
+PRESETS = {
+    "tiny": DiffusionConfig(),
+    "small": DiffusionConfig(
+        height=128,
+        width=192,
+        layers=12,
+        heads=6,
+        ffn=1536,
+        arm_patch=8,
+        frequencies=256,
+    ),
+    "wan14b": DiffusionConfig(
+        height=480,
+        width=720,
+        codec="vae",
+        latent_channels=16,
+        vae_width=96,
+        start="noise",
+        fusion="width",
+        first="ramp",
+        layers=40,
+        heads=40,
+        head_dim=128,
+        ffn=13824,
+        arm_patch=15,
+        arm_width=128,
+        text_dim=4096,
+        image_dim=1280,
+        frequencies=256,
+        target="velocity",
+    ),
+}

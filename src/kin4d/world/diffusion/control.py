@@ -1,0 +1,154 @@
+"""Control: how a world model is told what the robot will do. One row of a table per kind.
+
+Robots that are drawn enter the condition as latents and the guided mask as cells, and again as
+context tokens; actions and words enter through small networks of their own.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from kin4d.world.diffusion.config import CELL, ControlKind, DiffusionConfig, Modality
+
+WORDS = 2048
+"""Entries of the table that words are hashed to; 0 stands for no word."""
+
+
+class RobotControl(NamedTuple):
+    """The robot alone, as videos.
+
+    Attributes:
+        rgb: [B, 3, T, H, W] in [-1, 1], black where it is not.
+        xyz: [B, 3, T, H, W] in [-1, 1], black where it is not.
+        mask: [B, T, H, W] bool.
+    """
+
+    rgb: Tensor
+    xyz: Tensor
+    mask: Tensor
+
+
+class ConditionEncoder(Protocol):
+    """A network that turns numbers about the robot into what the transformer takes."""
+
+    def channels(self, said: Tensor) -> Tensor | None:
+        """[B, fused channels, t, 1, 1] to add to the condition."""
+        ...
+
+    def tokens(self, said: Tensor) -> Tensor:
+        """[B, N, inner] context."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """One way of telling.
+
+    Attributes:
+        halves: Modalities whose mask and condition take the drawn robot.
+        draw: The robot as a video for a modality's half, and the modality it is encoded as.
+        from_frame: First latent frame that is told; the published forms differ in it.
+        reveals: Modalities of the composite that may show the robot: a model must not see in its
+            start what its control hides from it.
+        says: Numbers that are told instead of drawings: "actions", "words" or None.
+    """
+
+    halves: tuple[Modality, ...] = ()
+    draw: Callable[[RobotControl, Modality], tuple[Tensor, Modality]] | None = None
+    from_frame: int = 1
+    reveals: tuple[Modality, ...] = ()
+    says: str | None = None
+
+
+def _colours_or_points(robot: RobotControl, half: Modality) -> tuple[Tensor, Modality]:
+    return (robot.rgb if half == "rgb" else robot.xyz), half
+
+
+def _silhouette(robot: RobotControl, half: Modality) -> tuple[Tensor, Modality]:
+    return _grey(robot.mask * 2.0 - 1.0), "rgb"
+
+
+def _depth(robot: RobotControl, half: Modality) -> tuple[Tensor, Modality]:
+    return _grey(robot.xyz[:, 2]), "rgb"
+
+
+def _grey(picture: Tensor) -> Tensor:
+    return picture[:, None].expand(-1, 3, -1, -1, -1)
+
+
+_BOTH: tuple[Modality, ...] = ("rgb", "xyz")
+
+CONTROLS: dict[ControlKind, Control] = {
+    "pointmap": Control(halves=("xyz",), draw=_colours_or_points, from_frame=0, reveals=("xyz",)),
+    "rgb+pointmap": Control(halves=_BOTH, draw=_colours_or_points, reveals=_BOTH),
+    "mask": Control(halves=_BOTH, draw=_silhouette),
+    "depth": Control(halves=_BOTH, draw=_depth),
+    "embedding": Control(says="actions"),
+    "text": Control(says="words"),
+    "none": Control(),
+}
+
+
+class ActionEncoder(nn.Module):
+    """Actions of each latent frame: a token, and a shift of that frame's condition."""
+
+    def __init__(self, config: DiffusionConfig) -> None:
+        super().__init__()
+        frames, inner = config.grid[0], config.inner
+        self.read = nn.Sequential(
+            nn.Linear(CELL[0] * config.actions, inner), nn.GELU(), nn.Linear(inner, inner)
+        )
+        self.when = nn.Parameter(torch.randn(frames, inner) * 0.02)
+        self.shift = nn.Linear(inner, config.fused[0])
+        nn.init.zeros_(self.shift.weight)
+        nn.init.zeros_(self.shift.bias)
+
+    def channels(self, said: Tensor) -> Tensor:
+        return self.shift(self.read(_by_latent_frame(said))).movedim(1, 2)[..., None, None]
+
+    def tokens(self, said: Tensor) -> Tensor:
+        return self.read(_by_latent_frame(said)) + self.when
+
+
+class TextEncoder(nn.Module):
+    """Words, hashed to a table, or embeddings of a text encoder given as they are."""
+
+    def __init__(self, config: DiffusionConfig, project: nn.Module) -> None:
+        super().__init__()
+        self.table = nn.Embedding(WORDS, config.text_dim)
+        # The transformer's own; kept out of this module's parameters, or they would count twice.
+        self._project = (project,)
+
+    def channels(self, said: Tensor) -> None:
+        return None
+
+    def tokens(self, said: Tensor) -> Tensor:
+        known = said if said.is_floating_point() else self.table(said)
+        return self._project[0](known)
+
+
+def hash_words(texts: Sequence[str], *, length: int = 16) -> Tensor:
+    """[B, length] int64: the words of each text, the same in every process and on every machine.
+
+    Args:
+        texts: In any language that puts blanks between words.
+        length: Words that are kept; shorter texts are filled up with 0.
+    """
+    ids = torch.zeros(len(texts), length, dtype=torch.int64)
+    for row, text in zip(ids, texts, strict=True):
+        for place, word in enumerate(re.findall(r"\w+", text.lower())[:length]):
+            row[place] = 1 + zlib.crc32(word.encode()) % (WORDS - 1)
+    return ids
+
+
+def _by_latent_frame(actions: Tensor) -> Tensor:
+    """[B, T, a] to [B, t, 4 a]; the first frame's stand four times."""
+    first = actions[:, :1].expand(-1, CELL[0] - 1, -1)
+    return torch.cat([first, actions], 1).unflatten(1, (-1, CELL[0])).flatten(2)

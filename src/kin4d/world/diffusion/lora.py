@@ -1,0 +1,151 @@
+"""LoRA: large transformers learn in few numbers, kept in the files that published ones come in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kin4d.errors import InputError
+from kin4d.extras import require
+from kin4d.files import atomic_path, existing_file
+from kin4d.training import TrainConfig, train
+from kin4d.world.diffusion.batch import LatentBatch, VideoBatch
+from kin4d.world.diffusion.latent_video import VERSION, LatentVideoModel, diffusion_loss
+from kin4d.world.diffusion.transformer import ADDED, WorldTransformer
+
+RANK, ALPHA = 64, 32
+LAYERS = ("to_q", "to_k", "to_v", "to_out.0")
+"""Of self- and cross-attention, in every block."""
+
+LORA_FILE = "pytorch_lora_weights.safetensors"
+ADDED_FILE = "added_weights.safetensors"
+_PREFIX = "transformer."
+
+
+def add_lora(transformer: WorldTransformer, *, rank: int = RANK, alpha: float = ALPHA) -> None:
+    """Freeze a transformer but for low-rank additions to attention and what is not Wan's.
+
+    Args:
+        transformer: Changed in place.
+        rank: Of the additions.
+        alpha: They count alpha / rank times.
+    """
+    peft = require("peft", extra="world", purpose="LoRA")
+    adapter: Any = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules=list(LAYERS))
+    transformer.requires_grad_(False)
+    transformer.add_adapter(adapter)
+    for name, parameter in transformer.named_parameters():
+        if name.startswith(ADDED):
+            parameter.requires_grad_(True)
+
+
+def train_lora(
+    feed: Callable[[int, int], Iterator[VideoBatch | LatentBatch]],
+    out: str | Path,
+    *,
+    generator: LatentVideoModel,
+    plan: TrainConfig,
+    rank: int = RANK,
+    alpha: float = ALPHA,
+    dev: Iterable[VideoBatch] = (),
+    data: dict | None = None,
+) -> LatentVideoModel:
+    """Fine-tune a large generator; checkpoints hold what is learned alone, and resume exactly.
+
+    Args:
+        feed: See `train_world`.
+        out: Folder of the run; both published files are written into it at the end.
+        generator: Changed in place; see `kin4d.world.diffusion.wan.load_published` for one.
+        plan: How.
+        rank: Of LoRA.
+        alpha: Of LoRA.
+        dev: Held-out clips that checkpoints are judged by.
+        data: What `feed` was made of.
+    """
+    from kin4d.world.diffusion.train import evaluate_diffusion
+
+    torch.manual_seed(plan.seed)
+    add_lora(generator.transformer, rank=rank, alpha=alpha)
+    held_out = list(dev)
+    trained = train(
+        generator,
+        feed,
+        diffusion_loss,
+        plan,
+        out,
+        about={
+            "model": "world-lora",
+            "version": VERSION,
+            "config": generator.config.to_dict(),
+            "rank": rank,
+            "alpha": alpha,
+            "data": data or {},
+        },
+        validate=partial(evaluate_diffusion, batches=held_out) if held_out else None,
+    )
+    generator.load_state_dict(trained, strict=False)
+    save_adapter(out, generator.transformer)
+    return generator.eval()
+
+
+def save_adapter(folder: str | Path, transformer: WorldTransformer) -> None:
+    """Write LoRA and added parameters as published ones are: two files, plain names."""
+    peft = require("peft", extra="world", purpose="LoRA")
+    lora = peft.get_peft_model_state_dict(transformer)
+    _write(Path(folder) / LORA_FILE, {f"{_PREFIX}{name}": value for name, value in lora.items()})
+    state = transformer.state_dict()
+    _write(Path(folder) / ADDED_FILE, {n: v for n, v in state.items() if n.startswith(ADDED)})
+
+
+def read_adapter(folder: str | Path) -> tuple[dict[str, tuple[Tensor, Tensor]], dict[str, Tensor]]:
+    """LoRA's two factors by the weight they belong to, and the added parameters by name."""
+    lora, added = (read_plain(Path(folder) / name) for name in (LORA_FILE, ADDED_FILE))
+    factors: dict[str, tuple[Tensor, Tensor]] = {}
+    for name, down in lora.items():
+        stem, found, rest = name.partition(".lora_A.")
+        if not found:
+            if ".lora_B." not in name:
+                raise InputError(f"{LORA_FILE} holds something else than LoRA", value=name)
+            continue
+        up = lora.get(f"{stem}.lora_B.{rest}")
+        if up is None or up.shape[1] != down.shape[0]:
+            raise InputError(f"{LORA_FILE} lacks the other half of a pair", value=name)
+        factors[f"{stem.removeprefix(_PREFIX)}.weight"] = (down, up)
+    if 2 * len(factors) != len(lora):
+        raise InputError(f"{LORA_FILE} has second halves of pairs whose first is missing")
+    unknown = sorted(name for name in added if not name.startswith(ADDED))
+    if unknown:
+        raise InputError(
+            f"{ADDED_FILE} holds what was never added", value=unknown[0], allowed=", ".join(ADDED)
+        )
+    return factors, added
+
+
+def fuse_lora(weight: Tensor, factors: tuple[Tensor, Tensor], scale: float) -> Tensor:
+    """A weight with its low-rank addition, which counts `scale` times."""
+    down, up = factors
+    return (weight.float() + scale * (up.float() @ down.float())).to(weight.dtype)
+
+
+def read_plain(path: Path) -> dict[str, Tensor]:
+    """Tensors of a safetensors file anybody wrote."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(existing_file(path))
+    except (SafetensorError, OSError, ValueError) as error:
+        raise InputError(f"{path} is not a sound safetensors file: {error}") from error
+
+
+def _write(path: Path, tensors: dict[str, Tensor]) -> None:
+    from safetensors.torch import save_file
+
+    plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    with atomic_path(path) as part:
+        save_file(plain, part, metadata={"format": "pt"})

@@ -1,0 +1,101 @@
+"""Memory: what a generator will need, told before it is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from kin4d.errors import InputError
+from kin4d.world.diffusion.config import DiffusionConfig
+
+_GB = 1e9
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryNeed:
+    """Bytes; weights are counted, the rest is a rough upper estimate.
+
+    Attributes:
+        weights: Of the transformer.
+        block: The largest share of them that must be in place at once when offloaded.
+        codec: Weights of the codec.
+        working: What is computed on the way.
+    """
+
+    weights: int
+    block: int
+    codec: int
+    working: int
+
+    def on_device(self, *, offload: bool) -> int:
+        """Bytes where the computing is done."""
+        return (self.block if offload else self.weights) + self.codec + self.working
+
+    def told(self, *, offload: bool) -> str:
+        """In words."""
+        parts = {
+            "weights" if not offload else "weights, one block at a time": (
+                self.block if offload else self.weights
+            ),
+            "codec": self.codec,
+            "working memory": self.working,
+        }
+        return ", ".join(f"{name} {bytes_ / _GB:.1f} GB" for name, bytes_ in parts.items())
+
+
+def memory_need(config: DiffusionConfig, dtype: torch.dtype) -> MemoryNeed:
+    """Of imagining one clip. Nothing is allocated to find out."""
+    from kin4d.world.diffusion.codec import make_codec
+    from kin4d.world.diffusion.transformer import WorldTransformer
+
+    with torch.device("meta"):
+        transformer, codec = WorldTransformer(config), make_codec(config)
+    size = torch.finfo(dtype).bits // 8
+    total = sum(p.numel() for p in transformer.parameters())
+    blocks = sum(p.numel() for p in transformer.blocks.parameters())
+    # Hidden states in single precision, queries, keys, values, and one wide layer.
+    tokens = config.tokens * (4 * 3 * config.inner + size * (6 * config.inner + 2 * config.ffn))
+    # A VAE holds a few full-size maps of four frames; a linear codec hardly anything.
+    maps = 6 * 4 * 4 * config.height * config.width * config.vae_width
+    return MemoryNeed(
+        weights=total * size,
+        block=(total - blocks + 2 * blocks // config.layers) * size,
+        codec=4 * sum(p.numel() for p in codec.parameters()),
+        working=max(tokens, maps if config.codec == "vae" else 0),
+    )
+
+
+def free_bytes(device: torch.device) -> int:
+    """Free memory of a device; of a CPU, what the system can still give."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    table = Path("/proc/meminfo")
+    if table.is_file():
+        for line in table.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return 2**63 - 1  # unknown: let it try
+
+
+def refuse_if_too_large(
+    config: DiffusionConfig, dtype: torch.dtype, device: torch.device, *, offload: bool
+) -> MemoryNeed:
+    """What is needed, or an `InputError` with the numbers if it is not there."""
+    need = memory_need(config, dtype)
+    places = {device: need.on_device(offload=offload)}
+    if offload:
+        cpu = torch.device("cpu")
+        places[cpu] = places.get(cpu, 0) + need.weights
+    for place, bytes_ in places.items():
+        free = free_bytes(place)
+        if bytes_ > free:
+            raise InputError(
+                f"this model needs about {bytes_ / _GB:.1f} GB on {place}, "
+                f"where {free / _GB:.1f} GB are free ({need.told(offload=offload)})",
+                hint="use offload, a larger device, or a smaller model"
+                if not offload and device.type != "cpu"
+                else "use a larger machine or a smaller model",
+            )
+    return need

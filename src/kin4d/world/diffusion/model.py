@@ -1,0 +1,138 @@
+"""FlowWorld: a generator behind the call that every world model answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kin4d.errors import InputError
+from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.world.alignment import align_robot, fill_holes
+from kin4d.world.diffusion.batch import VideoBatch
+from kin4d.world.diffusion.config import DiffusionConfig
+from kin4d.world.diffusion.control import CONTROLS, hash_words
+from kin4d.world.diffusion.latent_video import LatentVideoModel, load_latent_video_model
+from kin4d.world.observation import Observation
+
+ROBOT = 1
+_DEEPER = 0.03  # m: a robot that much behind imagined geometry is still in front: that is rough
+
+
+class DiffusionWorldModel:
+    """Imagines pixels by flow matching.
+
+    Args:
+        generator: Trained.
+        steps: Of the flow.
+        guidance: See `kin4d.world.diffusion.flow.sample`.
+    """
+
+    def __init__(
+        self, generator: LatentVideoModel, *, steps: int = 4, guidance: float = 1.0
+    ) -> None:
+        self.generator, self.steps, self.guidance = generator, steps, guidance
+
+    @classmethod
+    def load(
+        cls, name: str | Path, *, steps: int = 4, guidance: float = 1.0
+    ) -> DiffusionWorldModel:
+        """Of weights by name; see `load_latent_video_model`."""
+        return cls(load_latent_video_model(name), steps=steps, guidance=guidance)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width in pixels that it works at."""
+        return self.generator.config.height, self.generator.config.width
+
+    @property
+    def frames(self) -> int:
+        """Frames that it imagines at once."""
+        return self.generator.config.frames
+
+    def imagine(self, situation: Observation, *, seed: int | None = None) -> PointmapVideo:
+        """What happens.
+
+        Args:
+            situation: Of the model's size and number of frames.
+            seed: Of one of many futures; None for their mean, in a single step.
+        """
+        situation = align_robot(fill_holes(situation))
+        clips = video_batch_of([situation], self.generator.config)
+        found = self.generator.imagine(
+            clips,
+            steps=1 if seed is None else self.steps,
+            seed=seed or 0,
+            guidance=self.guidance,
+        )
+        rgb, xyz = found.rgb[0].cpu().numpy(), found.xyz[0].cpu().numpy()
+        robot = situation.robot
+        shown = (robot.mask > 0) & ~(robot.xyz[..., 2] > xyz[..., 2] + _DEEPER)
+        reveals = CONTROLS[self.generator.config.control].reveals
+        # What a model was shown exactly need not be imagined.
+        if "rgb" in reveals:
+            rgb = np.where(shown[..., None], robot.rgb, rgb)
+        if "xyz" in reveals:
+            xyz = np.where(shown[..., None], robot.xyz, xyz)
+        return PointmapVideo(
+            rgb=rgb,
+            xyz=xyz.astype(np.float32),
+            mask=shown.astype(np.uint8) * ROBOT,
+            camera=situation.camera,
+            fps=robot.fps,
+            names=("robot",),
+        )
+
+
+def video_batch_of(
+    situations: Sequence[Observation],
+    config: DiffusionConfig,
+    *,
+    happened: Sequence[PointmapVideo] | None = None,
+    moves: np.ndarray | None = None,
+) -> VideoBatch:
+    """Situations as a model takes them, with what its control needs and nothing else.
+
+    Args:
+        situations: B of them, of the model's size and number of frames.
+        config: Of the model.
+        happened: What came of each, to learn from.
+        moves: [B, T, H, W] weights of pixels in the loss.
+    """
+    says = CONTROLS[config.control].says
+    wanted = (config.frames, config.height, config.width)
+    for situation in situations:
+        found = situation.robot.mask.shape
+        if found != wanted:
+            raise InputError(
+                "a situation has another size than the model: frames, rows, columns",
+                value=found,
+                allowed=str(wanted),
+                hint="resample its motion and letterbox its picture",
+            )
+    actions = [s.actions for s in situations if s.actions is not None]
+    if says == "actions" and len(actions) != len(situations):
+        raise InputError("this model is told actions, and a situation has none")
+    robots = [situation.robot for situation in situations]
+    return VideoBatch(
+        first_rgb=np.stack([situation.image for situation in situations]),
+        first_xyz=np.stack([situation.xyz for situation in situations]),
+        robot_rgb=np.stack([robot.rgb for robot in robots]),
+        robot_xyz=np.stack([robot.xyz for robot in robots]),
+        robot_mask=np.stack([robot.mask > 0 for robot in robots]),
+        rgb=None if happened is None else np.stack([video.rgb for video in happened]),
+        xyz=None if happened is None else np.stack([video.xyz for video in happened]),
+        moves=moves,
+        actions=np.stack([_padded(one, config.actions) for one in actions])
+        if says == "actions"
+        else None,
+        words=hash_words([s.language for s in situations]) if says == "words" else None,
+    )
+
+
+def _padded(actions: np.ndarray, count: int) -> np.ndarray:
+    """[T, count] actions of an arm that has fewer joints than the widest the model knows."""
+    if actions.shape[1] > count:
+        raise InputError("numbers in an action", value=actions.shape[1], allowed=f"<= {count}")
+    return np.pad(actions, ((0, 0), (0, count - actions.shape[1])))

@@ -1,0 +1,57 @@
+"""The world model protocol, and one loader for every kind of weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from kin4d.errors import InputError
+from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.training.checkpoint import load_tensors
+from kin4d.training.weights import weights_file
+from kin4d.world.object_world.model import ObjectWorldModel
+from kin4d.world.object_world.train import WORLD
+from kin4d.world.observation import Observation
+
+FLOW = "flow world"
+
+
+class WorldModel(Protocol):
+    """What a world model has to do."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width in pixels that it works at."""
+        ...
+
+    @property
+    def frames(self) -> int | None:
+        """Frames that it imagines at once; None if that may be any number."""
+        ...
+
+    def imagine(self, situation: Observation, *, seed: int | None = None) -> PointmapVideo:
+        """What happens; `seed` picks one of many futures, None the likeliest."""
+        ...
+
+
+def load_world_model(name: str | Path = "tiny") -> WorldModel:
+    """Load a world model, whichever architecture its weights are of.
+
+    Args:
+        name: One that ships ("tiny"), a .safetensors file, a folder with one, or a hub id.
+    """
+    kind = load_tensors(weights_file(name, "world"))[1].get("model")
+    loaders = {WORLD: ObjectWorldModel.load, FLOW: _load_diffusion}
+    if kind not in loaders:
+        raise InputError(
+            "these are not weights of a world model",
+            value=kind,
+            allowed=", ".join(loaders),
+        )
+    return loaders[kind](name)
+
+
+def _load_diffusion(name: str | Path) -> WorldModel:
+    from kin4d.world.diffusion.model import DiffusionWorldModel
+
+    return DiffusionWorldModel.load(name)

@@ -1,0 +1,87 @@
+"""Robots by name."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from kin4d.bodies import load_robot
+from kin4d.bodies.robot.registry import list_robots
+from kin4d.bodies.robot.registry import _example_robots
+from kin4d.errors import InputError
+
+needs_robots = pytest.mark.skipif(not _example_robots(), reason="needs example-robot-data")
+
+
+def test_the_shipped_arm_is_complete(sketch) -> None:
+    assert sketch.coordinates == (
+        *("shoulder_pan", "shoulder_lift", "elbow", "wrist_roll", "wrist_bend", "wrist_turn"),
+        "grip",
+    )
+    assert sketch.end_effector == "tcp"
+    assert sketch.missing == ()
+    assert sketch.mass.sum().item() == pytest.approx(7.08)
+    low, high = sketch.rest.bounds
+    assert low[2] == pytest.approx(0, abs=1e-9)
+    assert high[2] < 1
+
+
+def test_the_shipped_arm_starts_with_its_gripper_down(sketch) -> None:
+    tool = sketch.link_poses(sketch.q0)[sketch.end_effector_index]
+    assert tool[:3, 2].tolist() == pytest.approx([0, 0, -1], abs=0.01)
+    assert 0.1 < tool[2, 3].item() < 0.5
+
+
+def test_the_shipped_gripper_closes(sketch) -> None:
+    left, right = (sketch.link_index(f"finger_{side}") for side in ("left", "right"))
+    q = sketch.q0.repeat(2, 1)
+    q[:, -1] = torch.tensor([0.0, 0.038])
+    poses = sketch.link_poses(q)
+    apart = (poses[:, left, :3, 3] - poses[:, right, :3, 3]).norm(dim=-1)
+    assert apart.tolist() == pytest.approx([0.0, 0.076])
+
+
+def test_given_rest_values_go_before_the_files(sketch) -> None:
+    body = load_robot("sketch", q0={"elbow": 1.0})
+    index = body.coordinates.index("elbow")
+    assert body.q0[index].item() == 1.0
+    assert body.q0[0] == sketch.q0[0]
+
+
+def test_unknown_names_list_the_known(sketch) -> None:
+    with pytest.raises(InputError, match=r"no robot called 'skech'.*sketch.*did you mean 'sketch'"):
+        load_robot("skech")
+
+
+def test_paths_are_paths(tmp_path, sketch) -> None:
+    path = list_robots()["sketch"]
+    assert load_robot(str(path)).coordinates == sketch.coordinates
+    with pytest.raises(InputError, match="does not exist"):
+        load_robot("nowhere.urdf")
+    with pytest.raises(InputError, match="does not exist"):
+        load_robot(tmp_path / "sketch")
+
+
+@needs_robots
+def test_well_known_names_are_there() -> None:
+    assert {"panda", "ur5", "xarm7", "so100", "so101", "kinova", "tiago"} <= set(list_robots())
+    assert {"anymal_b", "anymal_c", "ur3"} <= set(list_robots())
+
+
+@needs_robots
+@pytest.mark.parametrize(
+    ("name", "width", "tool"),
+    [
+        ("panda", 8, "panda_hand_tcp"),
+        ("UR5", 6, "ee_link"),
+        ("xarm7", 7, "link_eef"),
+        ("kinova", 6, "j2s6s200_end_effector"),
+    ],
+)
+def test_arms_load_with_their_meshes_and_tool(name, width, tool) -> None:
+    body = load_robot(name)
+    assert len(body.coordinates) == width
+    assert body.end_effector == tool
+    assert body.missing == ()
+    assert len(body.rest.faces) > 10_000
+    assert 0.3 < body.rest.diameter < 3

@@ -1,0 +1,86 @@
+"""Rigid worlds: from weights on disk to frames, and what is refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from kin4d.errors import InputError
+from kin4d.training.checkpoint import load_tensors, save_tensors
+from kin4d.world.model import load_world_model
+from kin4d.world.object_world.depth import DepthConfig, DepthNet
+from kin4d.world.object_world.dynamics import DynamicsConfig, PartDynamics
+from kin4d.world.object_world.model import ObjectWorldModel
+from kin4d.world.object_world.refinement import RefineConfig, RefineNet
+from kin4d.world.object_world.segmentation import PartSegmenter, SegmenterConfig
+
+pytest.importorskip("mujoco")
+WIDTHS = (8, 16)
+
+
+@pytest.fixture(scope="module")
+def situation():
+    from kin4d.tasks.record import EpisodeSpec, make_episode
+    from kin4d.world.object_world.batches import episode_observation
+
+    return episode_observation(make_episode(EpisodeSpec(task="lift", seed=4), frames=5))
+
+
+@pytest.fixture
+def world():
+    torch.manual_seed(0)
+    made = ObjectWorldModel(
+        PartSegmenter(SegmenterConfig(widths=WIDTHS)),
+        PartDynamics(DynamicsConfig(width=16, memory=16)).eval(),
+        RefineNet(RefineConfig(widths=WIDTHS)),
+        DepthNet(DepthConfig(widths=WIDTHS)),
+    )
+    for network in (made.seer, made.painter, made.gauge):
+        torch.nn.init.normal_(network.network.leave.weight, std=0.1)
+    return made
+
+
+def test_frames_have_the_robot_exactly_and_begin_with_the_picture(world, situation):
+    nothing = np.full(situation.image.shape[:2], -1)
+    video = world.imagine(situation, part=nothing)
+    assert len(video) == 5
+    np.testing.assert_array_equal(video.rgb[0], situation.image)
+    robot = video.mask == 1
+    assert robot[1:].any()
+    np.testing.assert_array_equal(video.xyz[1:][robot[1:]], situation.robot.xyz[1:][robot[1:]])
+
+
+def test_weights_come_back_as_they_were(world, situation, tmp_path):
+    file = tmp_path / "world.safetensors"
+    world.save(file, {"hours": 1})
+    back = load_world_model(file)
+    np.testing.assert_array_equal(back.imagine(situation).rgb, world.imagine(situation).rgb)
+
+
+def test_depth_is_told_where_none_is_given(world, situation):
+    blind = replace(situation, xyz=np.full_like(situation.xyz, np.nan))
+    told = world.measured(blind).xyz
+    assert np.isfinite(told).all()
+    robot = situation.robot.mask[0] > 0
+    np.testing.assert_array_equal(told[robot], situation.robot.xyz[0][robot])
+    with pytest.raises(InputError, match="without depth"):
+        ObjectWorldModel(world.seer, world.mover).imagine(blind)
+
+
+def test_other_weights_are_refused(world, tmp_path):
+    file = tmp_path / "world.safetensors"
+    world.save(file, {})
+    save_tensors(tmp_path / "x.safetensors", {"a": torch.zeros(1)}, {"model": "neurok"})
+    with pytest.raises(InputError, match="another model"):
+        ObjectWorldModel.load(tmp_path / "x.safetensors")
+    tensors, about = load_tensors(file)
+    about["config"]["mover"]["wheels"] = 4
+    save_tensors(tmp_path / "newer.safetensors", tensors, about)
+    with pytest.raises(InputError, match="upgrade kin4d"):
+        ObjectWorldModel.load(tmp_path / "newer.safetensors")
+    with pytest.raises(InputError, match="no such weights"):
+        ObjectWorldModel.load("huge")
+    file.write_bytes(file.read_bytes()[:1000])
+    with pytest.raises(InputError):
+        ObjectWorldModel.load(file)
