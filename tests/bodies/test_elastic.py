@@ -27,15 +27,15 @@ def bar() -> Mesh:
 def test_modes_cost_what_they_cost(bar: Mesh) -> None:
     modal = ModalBody.solid(bar, young=1e5, density=500.0, modes=6)
     few = ModalBody.solid(bar, young=1e5, density=500.0, modes=3)
-    found = elastic_stiffness(few, modal, held=False)
+    found = elastic_stiffness(few, modal, pinned=False)
     np.testing.assert_allclose(found, few.stiffness.numpy(), rtol=0.05, atol=1e-3 * found.max())
 
 
 def test_what_no_mode_does_is_stiff_and_motions_of_the_whole_are_free(bar: Mesh) -> None:
     modal = ModalBody.solid(bar, young=1e5, density=500.0, modes=6)
     whole = FloatingBase(RigidBody(bar, density=500.0))
-    free = elastic_stiffness(whole, modal, held=False)
-    stiff = elastic_stiffness(whole, modal, held=True)
+    free = elastic_stiffness(whole, modal, pinned=False)
+    stiff = elastic_stiffness(whole, modal, pinned=True)
     assert np.abs(free).max() < 1e-6 * np.abs(stiff).max()
     assert (np.linalg.eigvalsh(stiff) > 0).all()
 
@@ -43,4 +43,4 @@ def test_what_no_mode_does_is_stiff_and_motions_of_the_whole_are_free(bar: Mesh)
 def test_other_meshes_are_refused(bar: Mesh) -> None:
     modal = ModalBody.solid(bar, young=1e5, density=500.0, modes=3)
     with pytest.raises(InputError, match="same mesh"):
-        elastic_stiffness(hinge(), modal, held=True)
+        elastic_stiffness(hinge(), modal, pinned=True)

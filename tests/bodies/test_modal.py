@@ -45,7 +45,7 @@ def frequencies(body: ModalBody) -> np.ndarray:
 def sheet() -> ModalBody:
     mesh, held = strip()
     return ModalBody.sheet(
-        mesh, young=YOUNG, thickness=1e-3, density=DENSITY, poisson=0.0, held=held, modes=6
+        mesh, young=YOUNG, thickness=1e-3, density=DENSITY, poisson=0.0, pinned=held, modes=6
     )
 
 
@@ -56,11 +56,11 @@ def solid() -> ModalBody:
 
 def test_a_sheet_that_wrinkles_gives_way_in_its_plane() -> None:
     mesh, held = strip()
-    options = {"young": YOUNG, "thickness": 0.05, "density": DENSITY, "held": held, "modes": 6}
+    options = {"young": YOUNG, "thickness": 0.05, "density": DENSITY, "pinned": held, "modes": 6}
     counts = []
     for wrinkles in (False, True):
-        body = ModalBody.sheet(mesh, **options, wrinkles=wrinkles)
-        assert body.wrinkles == wrinkles
+        body = ModalBody.sheet(mesh, **options, low_membrane_stiffness=wrinkles)
+        assert body.low_membrane_stiffness == wrinkles
         moved = np.square(body.jacobian(body.q0).numpy()).sum(0)
         counts.append(int((moved[:2].sum(0) > moved[2]).sum()))
     assert counts[0] < counts[1]
@@ -80,7 +80,7 @@ def test_a_free_bar_vibrates_like_a_beam(solid: ModalBody) -> None:
 
 def test_a_tilted_bar_vibrates_like_a_straight_one(solid: ModalBody) -> None:
     turn = Rotation.from_rotvec([0.3, 0.4, 0.5])
-    tilted = bar().with_vertices(turn.apply(np.array(bar().vertices)))
+    tilted = bar().replace_vertices(turn.apply(np.array(bar().vertices)))
     found = frequencies(ModalBody.solid(tilted, young=YOUNG, density=DENSITY, modes=6))
     np.testing.assert_allclose(found[:2], frequencies(solid)[:2], rtol=0.25)
 
@@ -88,7 +88,7 @@ def test_a_tilted_bar_vibrates_like_a_straight_one(solid: ModalBody) -> None:
 def test_what_is_held_by_one_vertex_does_not_hinge_on_it() -> None:
     mesh = sphere(0.1)
     lowest = int(mesh.vertices[:, 2].argmin())
-    held = ModalBody.solid(mesh, young=YOUNG, density=DENSITY, modes=6, held=[lowest])
+    held = ModalBody.solid(mesh, young=YOUNG, density=DENSITY, modes=6, pinned=[lowest])
     free = ModalBody.solid(mesh, young=YOUNG, density=DENSITY, modes=6)
     assert frequencies(held)[0] > 0.05 * frequencies(free)[0]
 
@@ -124,7 +124,7 @@ def test_bends_keep_lengths_only_when_warped() -> None:
 
     def stretch(warp: bool) -> float:
         body = ModalBody.sheet(
-            mesh, young=YOUNG, thickness=1e-3, density=DENSITY, held=held, modes=2, warp=warp
+            mesh, young=YOUNG, thickness=1e-3, density=DENSITY, pinned=held, modes=2, warp=warp
         )
         moved = body.vertices(torch.tensor([0.7, 0.0], dtype=torch.float64)).numpy()
         length = [
@@ -156,4 +156,4 @@ def test_what_cannot_be_made_is_refused() -> None:
     with pytest.raises(InputError, match="young must be positive"):
         ModalBody.sheet(mesh, young=-1.0, thickness=1e-3, density=DENSITY)
     with pytest.raises(InputError, match="so many modes"):
-        ModalBody.sheet(mesh, young=YOUNG, thickness=1e-3, density=DENSITY, held=held, modes=500)
+        ModalBody.sheet(mesh, young=YOUNG, thickness=1e-3, density=DENSITY, pinned=held, modes=500)

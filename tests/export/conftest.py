@@ -79,8 +79,8 @@ def cloth() -> Clip:
         colors=random.integers(0, 256, (6, 4)),
         materials=(full, glass),
         face_material=np.array([0, 0, 1, 1]),
-        parts=("left", "right"),
-        face_part=np.array([0, 0, 1, 1]),
+        groups=("left", "right"),
+        face_group=np.array([0, 0, 1, 1]),
         name="my cloth",
     )
     moving = vertices + random.normal(size=(5, 6, 3)) * 0.1

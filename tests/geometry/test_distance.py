@@ -66,18 +66,18 @@ def test_cells_of_a_mesh_are_those_its_points_are_in(seed):
 def test_shell_of_a_box():
     # A cube with walls in the middle of cells touches a shell of 10^3 - 8^3 of them.
     cube = box((9 / 32, 9 / 32, 9 / 32))
-    shifted = cube.with_vertices(cube.vertices + 5 / 32)
+    shifted = cube.replace_vertices(cube.vertices + 5 / 32)
     assert len(occupied_cells(shifted)) == 10**3 - 8**3
-    further = cube.with_vertices(cube.vertices + np.array([6, 5, 5]) / 32)
+    further = cube.replace_vertices(cube.vertices + np.array([6, 5, 5]) / 32)
     assert 0.2 < voxel_iou(shifted, further) < 0.8
-    assert voxel_iou(shifted, cube.with_vertices(cube.vertices + 2)) == 0
+    assert voxel_iou(shifted, cube.replace_vertices(cube.vertices + 2)) == 0
 
 
 def test_a_wall_on_a_border_touches_both_sides_whatever_the_rounding():
     wall = Mesh(vertices=[[0.5, 0.1, 0.1], [0.5, 0.2, 0.1], [0.5, 0.1, 0.2]], faces=[[0, 1, 2]])
     for nudge in (-1e-15, 0, 1e-15):
         cells = occupied_cells(
-            wall.with_vertices(wall.vertices + np.array([nudge, 0, 0])), cell=0.25
+            wall.replace_vertices(wall.vertices + np.array([nudge, 0, 0])), cell=0.25
         )
         assert set(cells[:, 0]) == {1, 2}
 

@@ -52,7 +52,7 @@ def test_what_is_in_pieces_or_thin_hangs_together() -> None:
         faces=np.concatenate([ball.faces, ball.faces + len(ball.vertices)]),
     )
     plate = box((1.0, 0.8, 0.002))
-    plate = plate.with_vertices(
+    plate = plate.replace_vertices(
         Rotation.from_rotvec([0.4, 0.4, 0.0]).apply(np.array(plate.vertices))
     )
     for mesh in (apart, plate):

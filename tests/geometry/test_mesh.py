@@ -46,7 +46,7 @@ class TestBadInput:
             ("colors", np.full((3, 4), 0.5), "colors must be whole numbers"),
             ("colors", np.full((3, 4), 300), "0 to 255"),
             ("face_material", [1], "face_material holds an index out of range"),
-            ("face_part", [-1], "face_part holds an index out of range"),
+            ("face_group", [-1], "face_group holds an index out of range"),
             ("source_index", [0], "source_index has the wrong shape"),
         ],
     )
@@ -56,13 +56,13 @@ class TestBadInput:
 
     def test_replacement_vertices(self):
         with pytest.raises(InputError, match="another shape"):
-            box((1, 1, 1)).with_vertices(np.zeros((7, 3)))
+            box((1, 1, 1)).replace_vertices(np.zeros((7, 3)))
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-9, 1.0, 1e9, 1e150])
 def test_any_scale_is_fine(scale):
     mesh = Mesh(vertices=TRIANGLE * scale, faces=[[0, 1, 2]])
-    assert mesh.diameter == pytest.approx(scale * 2**0.5)
+    assert mesh.bbox_diagonal == pytest.approx(scale * 2**0.5)
 
 
 def test_a_small_triangle_with_a_far_stray_vertex_has_area():
@@ -121,15 +121,15 @@ def test_concatenate_fills_and_shares():
         colors=np.zeros((3, 4)),
         materials=(SurfaceMaterial(name="own"), look),
         face_material=[1],
-        parts=("p", "q"),
-        face_part=[1],
+        groups=("p", "q"),
+        face_group=[1],
     )
     both = Mesh.concatenate([one, two], name="both")
     assert both.faces.tolist() == [[0, 1, 2], [5, 4, 3]]
     assert [m.name for m in both.materials] == ["shared", "own"]
     assert both.face_material.tolist() == [0, 0]
-    assert both.parts == ("mesh", "p", "q")
-    assert both.face_part.tolist() == [0, 2]
+    assert both.groups == ("mesh", "p", "q")
+    assert both.face_group.tolist() == [0, 2]
     assert both.uv[3:].max() == 0
     assert both.colors[:3].min() == 255
     assert both.source_index.tolist() == list(range(6))
@@ -158,7 +158,7 @@ def test_seams_do_not_tear_components():
     corners = cube.vertices[cube.faces].reshape(-1, 3)
     soup = Mesh(vertices=corners, faces=np.arange(36).reshape(-1, 3))
     assert soup.components.max() == 0
-    pair = Mesh.concatenate([soup, soup.with_vertices(soup.vertices + 3)])
+    pair = Mesh.concatenate([soup, soup.replace_vertices(soup.vertices + 3)])
     assert pair.components.tolist() == [0] * 36 + [1] * 36
 
 

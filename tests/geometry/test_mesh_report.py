@@ -89,7 +89,7 @@ def test_each_defect_is_counted(mesh, field, count, verdict):
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-9, 1e9, 1e150])
 def test_scale_changes_the_size_alone(scale):
-    found = inspect_mesh(CUBE.with_vertices(CUBE.vertices * scale))
+    found = inspect_mesh(CUBE.replace_vertices(CUBE.vertices * scale))
     assert found.watertight
     assert not found.inside_out
     assert found.degenerate_faces == 0
@@ -98,8 +98,8 @@ def test_scale_changes_the_size_alone(scale):
 
 
 def test_far_from_the_origin_single_precision_is_questioned():
-    assert inspect_mesh(CUBE.with_vertices(CUBE.vertices + 100)).verdict == "good"
-    found = inspect_mesh(CUBE.with_vertices(CUBE.vertices + 1e6))
+    assert inspect_mesh(CUBE.replace_vertices(CUBE.vertices + 100)).verdict == "good"
+    found = inspect_mesh(CUBE.replace_vertices(CUBE.vertices + 1e6))
     assert found.verdict == "usable"
     assert "single precision" in found.reasons[0]
 
@@ -120,8 +120,8 @@ def test_repair_drops_the_bad_and_keeps_the_look():
         vertices=np.r_[[[np.inf, 0, 0]], CUBE.vertices],
         faces=np.r_[[[0, 1, 2]], CUBE.faces + 1, CUBE.faces[:1] + 1, [[1, 1, 2]], [[1, 2, 99]]],
         face_material=np.arange(16) % 3,
-        face_part=np.arange(16) % 2,
-        parts=("a", "b"),
+        face_group=np.arange(16) % 2,
+        groups=("a", "b"),
         materials=CUBE.materials * 3,
         uv=uv,
         source_index=None,
@@ -131,7 +131,7 @@ def test_repair_drops_the_bad_and_keeps_the_look():
     np.testing.assert_array_equal(mesh.faces, CUBE.faces)
     np.testing.assert_array_equal(mesh.uv, uv[1:].astype(np.float32))
     np.testing.assert_array_equal(mesh.face_material, np.arange(1, 13) % 3)
-    np.testing.assert_array_equal(mesh.face_part, np.arange(1, 13) % 2)
+    np.testing.assert_array_equal(mesh.face_group, np.arange(1, 13) % 2)
     np.testing.assert_array_equal(mesh.source_index, np.arange(1, 9))
     assert len(done) == 5
     assert inspect_mesh(mesh).verdict == "good"

@@ -27,7 +27,7 @@ def test_a_ball_is_one_and_a_can_is_three() -> None:
 
 def test_pieces_apart_stay_apart_and_seams_do_not_split() -> None:
     one = box((1, 1, 1))
-    two = Mesh.concatenate([one, one.with_vertices(one.vertices + 5)])
+    two = Mesh.concatenate([one, one.replace_vertices(one.vertices + 5)])
     assert face_patches(two.vertices, two.faces).max() == 11
     soup = one.vertices[one.faces].reshape(-1, 3)
     assert face_patches(soup, np.arange(len(soup)).reshape(-1, 3)).max() == 5

@@ -23,7 +23,7 @@ def random_mesh(seed: int, faces: int = 30) -> Mesh:
 @given(seed=st.integers(0, 10**6), count=st.integers(1, 2000), power=st.integers(-200, 100))
 def test_each_face_gets_its_share_to_within_one(seed, count, power):
     mesh = random_mesh(seed)
-    scaled = mesh.with_vertices(mesh.vertices * 10.0**power)
+    scaled = mesh.replace_vertices(mesh.vertices * 10.0**power)
     samples = sample_surface(scaled, count, seed=seed)
     share = mesh.face_areas / mesh.face_areas.sum() * count
     got = np.bincount(samples.face, minlength=len(mesh.faces))

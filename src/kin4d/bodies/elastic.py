@@ -18,13 +18,13 @@ _MOST = 2000  # vertices looked at
 _STEP = 1e-6  # of coordinates, for differences
 
 
-def elastic_stiffness(body: Body, modal: ModalBody, *, held: bool) -> np.ndarray:
+def elastic_stiffness(body: Body, modal: ModalBody, *, pinned: bool) -> np.ndarray:
     """[k, k] J: the elastic energy of `body` near rest is 1/2 q' K q.
 
     Args:
         body: Any.
         modal: Of the same mesh.
-        held: Whether something holds the modal body; if nothing does, motions of the whole are
+        pinned: Whether something holds the modal body; if nothing does, motions of the whole are
             free.
     """
     count = len(modal.rest.vertices)
@@ -38,7 +38,7 @@ def elastic_stiffness(body: Body, modal: ModalBody, *, held: bool) -> np.ndarray
     own, modes = _slopes(body, some), _slopes(modal, some)
     each = float(modal.mass.sum()) / len(some)
     stiffness = modal.stiffness.numpy()
-    free = _rigid(modal.rest.vertices[some])[:, : 0 if held else None]
+    free = _rigid(modal.rest.vertices[some])[:, : 0 if pinned else None]
     known = np.hstack([modes, free])
     used = np.linalg.lstsq(known, own, rcond=None)[0]
     rest, used = own - known @ used, used[: modes.shape[1]]

@@ -1,4 +1,4 @@
-"""Floating: any body, set free in space by a six-degree-of-freedom root."""
+"""FloatingBase: adds a free root of six degrees of freedom to any body."""
 
 from __future__ import annotations
 

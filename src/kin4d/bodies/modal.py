@@ -74,7 +74,7 @@ class ModalBody:
         mesh: At rest.
         modes: Of nodes that fill or cover it.
         warp: Whether rotations are true ones; without it shapes are the modes' linear sum.
-        wrinkles: See `sheet`.
+        low_membrane_stiffness: See `sheet`.
 
     Attributes:
         stiffness: [k, k] J: the elastic energy is 1/2 q' stiffness q.
@@ -82,9 +82,14 @@ class ModalBody:
     """
 
     def __init__(
-        self, mesh: Mesh, modes: Modes, *, warp: bool = True, wrinkles: bool = False
+        self, mesh: Mesh, modes: Modes, *, warp: bool = True, low_membrane_stiffness: bool = False
     ) -> None:
-        self.rest, self.name, self.warp, self.wrinkles = mesh, mesh.name, warp, wrinkles
+        self.rest, self.name, self.warp, self.low_membrane_stiffness = (
+            mesh,
+            mesh.name,
+            warp,
+            low_membrane_stiffness,
+        )
         self.coordinates = tuple(f"mode{i + 1}" for i in range(len(modes.stiffness)))
         self.q0 = torch.zeros(len(modes.stiffness), dtype=torch.float64)
         self.mass = torch.from_numpy(modes.masses)
@@ -118,7 +123,7 @@ class ModalBody:
         modes: int = 12,
         cells: int = 160,
         handles: int = 64,
-        held: Sequence[int] | np.ndarray = (),
+        pinned: Sequence[int] | np.ndarray = (),
         warp: bool = True,
         seed: int = 0,
     ) -> ModalBody:
@@ -132,7 +137,7 @@ class ModalBody:
             modes: How many, the softest.
             cells: Cubes that fill it, about; more see thinner parts.
             handles: Nodes that stand for all once modes are known.
-            held: Vertices that are held fast, each with as much around it as a cube is wide.
+            pinned: Vertices that are pinned, each with as much around it as a cube is wide.
             warp: See the class.
             seed: Of the samples that tell inside from outside, and of the choice of handles.
         """
@@ -144,12 +149,12 @@ class ModalBody:
         stiffness = csc_matrix(solid_stiffness(lattice, young=part * young, poisson=poisson))
         masses = part * density * lattice.volumes
         fast = np.zeros(len(masses), bool)
-        if len(held):
-            points, normals = _patch(mesh, held, seed=seed)
+        if len(pinned):
+            points, normals = _patch(mesh, pinned, seed=seed)
             fast = lattice.beyond(points, np.sign(volume) * normals)
         turning = solid_rotations(lattice)
         fine = vibration_modes(lattice.nodes, masses, stiffness, turning, fast, modes)
-        return cls(mesh, fine.thinned(handles, seed=seed), warp=warp)
+        return cls(mesh, fine.subsample(handles, seed=seed), warp=warp)
 
     @classmethod
     def sheet(
@@ -162,8 +167,8 @@ class ModalBody:
         poisson: float = 0.3,
         modes: int = 20,
         handles: int = 64,
-        held: Sequence[int] | np.ndarray = (),
-        wrinkles: bool = False,
+        pinned: Sequence[int] | np.ndarray = (),
+        low_membrane_stiffness: bool = False,
         warp: bool = True,
         seed: int = 0,
     ) -> ModalBody:
@@ -177,9 +182,10 @@ class ModalBody:
             poisson: Ratio of sideways contraction.
             modes: How many, the softest.
             handles: Vertices that stand for all once modes are known.
-            held: Vertices that are held fast.
-            wrinkles: Whether it gives way in its plane, as cloth does by wrinkling more finely than
-                modes show: what stretches it is then left to a `kin4d.dynamics.forces.Membrane`.
+            pinned: Vertices that are pinned.
+            low_membrane_stiffness: Whether it gives way in its plane, as cloth does by wrinkling
+                more finely than modes show: stretching is then left to a
+                `kin4d.dynamics.forces.Membrane`.
             warp: See the class.
             seed: Of the choice of handles.
         """
@@ -192,15 +198,20 @@ class ModalBody:
                 hint="take a coarser mesh, or ModalBody.solid",
             )
         fast = np.zeros(len(mesh.vertices), bool)
-        fast[np.asarray(held, np.int64)] = True
-        stretch = _WRINKLED if wrinkles else 1.0
+        fast[np.asarray(pinned, np.int64)] = True
+        stretch = _WRINKLED if low_membrane_stiffness else 1.0
         stiffness = sheet_stiffness(
             mesh, young=young, poisson=poisson, thickness=thickness, stretch=stretch
         )
         masses = sheet_masses(mesh, density * thickness)
         turning = ElasticGraph.of_nodes(mesh.vertices).turning
         fine = vibration_modes(mesh.vertices, masses, csc_matrix(stiffness), turning, fast, modes)
-        return cls(mesh, fine.thinned(handles, seed=seed), warp=warp, wrinkles=wrinkles)
+        return cls(
+            mesh,
+            fine.subsample(handles, seed=seed),
+            warp=warp,
+            low_membrane_stiffness=low_membrane_stiffness,
+        )
 
     def points(self, q: Tensor) -> Tensor:
         """Mass points [..., N, 3] (m)."""
@@ -253,8 +264,8 @@ def _ties(modes: Modes) -> EdgeNetwork:
     for one, other, sign in ((start, start, 1), (end, end, 1), (start, end, -1), (end, start, -1)):
         np.add.at(laplacian, (one, other), sign * weight)
     settle = np.zeros((count, count))
-    if modes.held.any():
-        free = np.flatnonzero(~modes.held)
+    if modes.pinned.any():
+        free = np.flatnonzero(~modes.pinned)
         settle[np.ix_(free, free)] = np.linalg.inv(laplacian[np.ix_(free, free)])
     else:
         settle = np.linalg.pinv(laplacian, hermitian=True)
@@ -291,10 +302,10 @@ def _linear(spin: Tensor) -> Tensor:
     return torch.eye(3, dtype=spin.dtype, device=spin.device) + hat(spin)
 
 
-def _patch(mesh: Mesh, held: Sequence[int] | np.ndarray, *, seed: int) -> tuple[np.ndarray, ...]:
+def _patch(mesh: Mesh, pinned: Sequence[int] | np.ndarray, *, seed: int) -> tuple[np.ndarray, ...]:
     """Points [P, 3] and normals [P, 3] of held vertices and of the triangles between them."""
     is_held = np.zeros(len(mesh.vertices), bool)
-    is_held[np.asarray(held, np.int64)] = True
+    is_held[np.asarray(pinned, np.int64)] = True
     between = mesh.faces[is_held[mesh.faces].all(1)]
     is_held[between] = False
     points = [mesh.vertices[is_held]]
@@ -309,7 +320,7 @@ def _patch(mesh: Mesh, held: Sequence[int] | np.ndarray, *, seed: int) -> tuple[
 def _volume(mesh: Mesh) -> float:
     """m³ that the surface encloses, less than nothing if it is inside out."""
     volume = signed_volume(mesh)
-    if abs(volume) < 1e-9 * mesh.diameter**3:
+    if abs(volume) < 1e-9 * mesh.bbox_diagonal**3:
         raise InputError(
             f"'{mesh.name}' encloses nothing", hint="a sheet has a thickness: ModalBody.sheet"
         )

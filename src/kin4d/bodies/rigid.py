@@ -1,4 +1,4 @@
-"""RigidBody: one mesh that does not move by itself. `Floating(RigidBody(mesh))` is free to."""
+"""RigidBody: one mesh that does not move by itself. `FloatingBase(RigidBody(mesh))` is free to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PartedBody: one mesh whose vertices are shared out to rigid parts on joints."""
+"""SegmentedBody: one mesh whose vertices are assigned to rigid parts on joints."""
 
 from __future__ import annotations
 

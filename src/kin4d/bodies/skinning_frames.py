@@ -1,4 +1,4 @@
-"""Frames: what carries a body whose points blend the motions of a few rigid frames."""
+"""SkinningFrames: rigid frames whose motions the points of a body blend."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def refine_camera(
     """Improve `camera` on the robot's outline over a clip, or leave it as it is.
 
     Args:
-        body: The robot, without parts that the real one does not have (`kin4d.bodies.prune`).
+        body: The robot, without parts that the real one does not have (`kin4d.bodies.remove_link`).
         q: [T, k] its coordinates in each frame.
         frames: [T, H, W, 3] uint8; at least 4.
         camera: The start, a few pixels off at most; its size is that of the frames.

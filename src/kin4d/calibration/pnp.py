@@ -1,4 +1,4 @@
-"""A fixed camera from points whose place is known both in the world and in the picture.
+"""A fixed camera from points whose position is known both in the world and in the image.
 
 The unknowns are the camera's pose and, unless given, one focal length. A bank of rotations and
 focal lengths gives starts (for these the translation is linear), the best are polished by robust

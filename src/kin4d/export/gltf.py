@@ -57,7 +57,7 @@ def write_glb(
     if len(clip) == 1:
         still = clip.mesh
         if not np.array_equal(clip.vertices[0], still.vertices.astype(np.float32)):
-            still = still.with_vertices(clip.vertices[0])
+            still = still.replace_vertices(clip.vertices[0])
         root["mesh"] = _add_mesh(builder, still, _rest_normals(still, computed=normals))
     elif clip.skin is not None and skin is not False:
         # The skinned mesh stands beside the root: its own node's place is ignored by viewers.

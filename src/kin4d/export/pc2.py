@@ -33,6 +33,6 @@ def write_pc2(clip: Clip, path: str | Path) -> Path:
             file.write(struct.pack("<12siiffi", b"POINTCACHE2", 1, points, 0.0, 1.0, frames))
             file.write(np.asarray(clip.vertices, "<f4").data)
         # One object: importers split a file at object names, and the cache would not fit a piece.
-        whole = replace(clip.mesh, parts=(clip.mesh.name,), face_part=None)
+        whole = replace(clip.mesh, groups=(clip.mesh.name,), face_group=None)
         write_obj(whole, path.with_suffix(".obj"))
     return path

@@ -36,7 +36,7 @@ def write_sequence(
     with atomic_path(folder) as temporary:
         temporary.mkdir()
         for i, vertices in track(enumerate(clip.vertices), "writing frames", total=len(clip)):
-            mesh = clip.mesh.with_vertices(vertices)
+            mesh = clip.mesh.replace_vertices(vertices)
             path = temporary / f"frame_{i:04d}.{format}"
             if format == "ply":
                 write_ply(mesh, path)

@@ -50,10 +50,10 @@ class Clip:
             frame = int((~np.isfinite(vertices).all((1, 2))).argmax())
             raise InputError(f"clip vertices are NaN or infinite from frame {frame} on")
         step = float(np.spacing(np.float32(farthest)))
-        if step > 0.05 * self.mesh.diameter:
+        if step > 0.05 * self.mesh.bbox_diagonal:
             raise InputError(
-                f"clip loses its shape: it is {self.mesh.diameter:.3g} m large, and numbers in "
-                f"single precision are {step:.3g} m apart where it is",
+                f"clip loses its shape: it is {self.mesh.bbox_diagonal:.3g} m large, and numbers "
+                f"in single precision are {step:.3g} m apart where it is",
                 hint="move it nearer to the origin, or scale it",
             )
         if self.up not in ("y", "z"):

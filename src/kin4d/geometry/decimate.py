@@ -32,7 +32,7 @@ def decimate(mesh: Mesh, cell: float) -> Mesh:
     if len(chosen) == 0:
         return mesh
     assert mesh.face_material is not None
-    assert mesh.face_part is not None
+    assert mesh.face_group is not None
     return replace(
         mesh,
         vertices=mesh.vertices[kept],
@@ -41,6 +41,6 @@ def decimate(mesh: Mesh, cell: float) -> Mesh:
         colors=None if mesh.colors is None else mesh.colors[kept],
         normals=None,
         face_material=mesh.face_material[chosen],
-        face_part=mesh.face_part[chosen],
+        face_group=mesh.face_group[chosen],
         source_index=None,
     )

@@ -56,12 +56,12 @@ class ElasticGraph:
 def fill_interior(mesh: Mesh, count: int, *, seed: int = 0) -> np.ndarray:
     """[<= count, 3] nodes spread evenly over and through `mesh`, scaled to a diameter of 1."""
     samples = sample_surface(mesh, _FILL * count, seed=seed)
-    scaled = (mesh.vertices - mesh.bounds.mean(0)) / mesh.diameter
+    scaled = (mesh.vertices - mesh.bounds.mean(0)) / mesh.bbox_diagonal
     surface, normals = samples.points(scaled), samples.normals(scaled)
     rng = np.random.default_rng(seed)
     low, high = surface.min(0), surface.max(0)
     inside = low + (high - low) * rng.random((_FILL * count, 3))
-    area = mesh.face_areas.sum() / mesh.diameter**2 / len(surface)
+    area = mesh.face_areas.sum() / mesh.bbox_diagonal**2 / len(surface)
     inside = inside[winding_number(inside, surface, normals * area) > 0.5]
     # Right under the surface the winding number of samples is noise.
     spacing = np.sqrt(area)

@@ -25,8 +25,8 @@ class RawMesh:
     colors: np.ndarray | None = None
     materials: tuple[SurfaceMaterial, ...] = (SurfaceMaterial(),)
     face_material: np.ndarray | None = None
-    parts: tuple[str, ...] = ("mesh",)
-    face_part: np.ndarray | None = None
+    groups: tuple[str, ...] = ("mesh",)
+    face_group: np.ndarray | None = None
     source_index: np.ndarray | None = None
     name: str = "mesh"
 
@@ -45,7 +45,7 @@ class Mesh(RawMesh):
         normals: [V, 3] float32 or None: the source's own, at rest.
         colors: [V, 4] uint8 or None: sRGB and alpha, multiplied with the material's colour.
         materials: One or more; `face_material` [F] int64 indexes them.
-        parts: Names of the source's objects or groups; `face_part` [F] int64 indexes them.
+        groups: Names of the source's objects or groups; `face_group` [F] int64 indexes them.
         source_index: [V] int64: which vertex of the file each vertex is. Formats that store
             texture seams per corner repeat a file vertex here.
         name: For people.
@@ -62,16 +62,16 @@ class Mesh(RawMesh):
             ("normals", np.float32, (count, 3)),
             ("colors", np.uint8, (count, 4)),
             ("face_material", np.int64, (face_count,)),
-            ("face_part", np.int64, (face_count,)),
+            ("face_group", np.int64, (face_count,)),
             ("source_index", np.int64, (count,)),
         ):
             value = getattr(self, name)
-            if value is None and name in ("face_material", "face_part"):
+            if value is None and name in ("face_material", "face_group"):
                 value = np.zeros(face_count, np.int64)
             if value is None and name == "source_index":
                 value = np.arange(count)
             fields[name] = None if value is None else _array(value, dtype, name, shape)
-        for index, table in (("face_material", self.materials), ("face_part", self.parts)):
+        for index, table in (("face_material", self.materials), ("face_group", self.groups)):
             _check_range(fields[index], len(table), index)
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -112,11 +112,11 @@ class Mesh(RawMesh):
         return np.stack([self.vertices.min(0), self.vertices.max(0)])
 
     @property
-    def diameter(self) -> float:
+    def bbox_diagonal(self) -> float:
         """Diagonal of the bounding box, metres."""
         return float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
 
-    def with_vertices(self, vertices: np.ndarray) -> Mesh:
+    def replace_vertices(self, vertices: np.ndarray) -> Mesh:
         """The same surface with its vertices elsewhere ([V, 3] m); normals are dropped."""
         if np.shape(vertices) != self.vertices.shape:
             raise InputError(
@@ -192,7 +192,7 @@ def _check_range(index: np.ndarray | None, count: int, what: str) -> None:
 
 
 def _check_geometry(name: str, vertices: np.ndarray, faces: np.ndarray) -> None:
-    repair = "run `kin4d inspect FILE --repair OUT` to see and mend it"
+    repair = "run `kin4d inspect FILE --repair OUT` to see and repair it"
     if len(vertices) == 0 or len(faces) == 0:
         raise InputError(
             f"mesh '{name}' is empty: {len(vertices)} vertices, {len(faces)} faces",

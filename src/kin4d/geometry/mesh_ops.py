@@ -71,7 +71,7 @@ def join_meshes(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
         raise InputError("there is no mesh to join", value=0, allowed="one mesh or more")
     counts = [len(mesh.vertices) for mesh in meshes]
     starts = np.cumsum([0, *counts])[:-1]
-    part_starts = np.cumsum([0, *(len(mesh.parts) for mesh in meshes)])[:-1]
+    part_starts = np.cumsum([0, *(len(mesh.groups) for mesh in meshes)])[:-1]
     materials = tuple({id(m): m for mesh in meshes for m in mesh.materials}.values())
     place = {id(material): index for index, material in enumerate(materials)}
 
@@ -89,7 +89,7 @@ def join_meshes(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
         faces.append(np.where(inside, mesh.faces + start, -1))
         table = np.array([place[id(material)] for material in mesh.materials])
         face_material.append(table[_or(mesh.face_material, zeros)])
-        face_part.append(_or(mesh.face_part, zeros) + part_start)
+        face_part.append(_or(mesh.face_group, zeros) + part_start)
         source_index.append(_or(mesh.source_index, np.arange(count)) + start)
     has_normals = all(mesh.normals is not None for mesh in meshes)
     return RawMesh(
@@ -100,8 +100,8 @@ def join_meshes(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
         colors=filled("colors", 4, 255, np.uint8),
         materials=materials,
         face_material=np.concatenate(face_material),
-        parts=tuple(part for mesh in meshes for part in mesh.parts),
-        face_part=np.concatenate(face_part),
+        groups=tuple(part for mesh in meshes for part in mesh.groups),
+        face_group=np.concatenate(face_part),
         source_index=np.concatenate(source_index),
         name=name,
     )

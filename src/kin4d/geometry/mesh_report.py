@@ -1,4 +1,4 @@
-"""Inspection and repair: what is in a mesh, whether it will do, and mending what can be mended."""
+"""MeshReport: inspection of a mesh (counts, topology, defects) and repair of its defects."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class MeshReport:
         name: The mesh's.
         vertices: How many.
         faces: How many triangles.
-        parts: How many objects or groups.
+        groups: How many objects or groups.
         components: How many connected pieces.
         size: Extent along x, y, z in the file's unit (taken as metres); None if nothing is finite.
         units_guess: What the size suggests, a guess.
         watertight: Every edge has exactly two triangles.
         open_edges: Edges with one triangle.
-        crowded_edges: Edges with more than two triangles.
+        nonmanifold_edges: Edges with more than two triangles.
         winding_consistent: Triangles that share an edge (two of them) face the same way.
         inside_out: Watertight, but facing inward.
         degenerate_faces: Triangles that are points or lines.
@@ -52,13 +52,13 @@ class MeshReport:
     name: str
     vertices: int
     faces: int
-    parts: int
+    groups: int
     components: int
     size: tuple[float, float, float] | None
     units_guess: str
     watertight: bool
     open_edges: int
-    crowded_edges: int
+    nonmanifold_edges: int
     winding_consistent: bool
     inside_out: bool
     degenerate_faces: int
@@ -88,7 +88,7 @@ class MeshReport:
         look += ["vertex colours"] if self.has_colors else []
         return [
             f"mesh:     {self.name}",
-            f"counts:   {self.vertices} vertices, {self.faces} faces, {self.parts} parts, "
+            f"counts:   {self.vertices} vertices, {self.faces} faces, {self.groups} groups, "
             f"{self.components} components",
             f"size:     {size} ({self.units_guess})",
             f"surface:  {'watertight' if self.watertight else 'open'}, winding "
@@ -129,7 +129,7 @@ def inspect_mesh(mesh: RawMesh) -> MeshReport:
         "size": None if extent is None else tuple(extent.tolist()),
         "watertight": watertight,
         "open_edges": edges.open,
-        "crowded_edges": edges.crowded,
+        "nonmanifold_edges": edges.crowded,
         "winding_consistent": oriented,
         "inside_out": bool(inward),
         "degenerate_faces": int(flat.sum()),
@@ -149,7 +149,7 @@ def inspect_mesh(mesh: RawMesh) -> MeshReport:
     images = {id(image) for look in mesh.materials for image in look.textures.values()}
     return MeshReport(
         name=mesh.name,
-        parts=len(mesh.parts),
+        groups=len(mesh.groups),
         units_guess=_units(0.0 if extent is None else float(extent.max())),
         has_uv=mesh.uv is not None,
         has_colors=mesh.colors is not None,
@@ -162,7 +162,7 @@ def inspect_mesh(mesh: RawMesh) -> MeshReport:
 
 
 def repair_mesh(raw: RawMesh) -> tuple[Mesh, list[str]]:
-    """Mend what can be mended without inventing anything; UVs and materials stay as they are.
+    """Repair what can be repaired without adding geometry; UVs and materials stay as they are.
 
     Faces that cannot be drawn go, then those that are points, lines or repetitions; vertices go
     only if they are not finite. Faces are turned where neighbours disagree or a closed surface
@@ -192,7 +192,7 @@ def repair_mesh(raw: RawMesh) -> tuple[Mesh, list[str]]:
     if flip.any():
         done.append(f"turned over {int(flip.sum())} faces to face outward with their neighbours")
     changes: dict[str, Any] = {"faces": faces}
-    for field in ("face_material", "face_part"):
+    for field in ("face_material", "face_group"):
         value = getattr(raw, field)
         changes[field] = None if value is None else value[keep]
     if not finite.all():
@@ -227,7 +227,7 @@ def _reasons(facts: dict[str, Any], *, has_area: bool) -> tuple[list[str], list[
     if facts["inside_out"]:
         defects.append("the surface faces inward")
     note(defects, "open_edges", "open edges: the surface has holes or borders")
-    note(defects, "crowded_edges", "edges with more than two faces")
+    note(defects, "nonmanifold_edges", "edges with more than two faces")
     note(defects, "unreferenced_vertices", "vertices in no face")
     side = max(facts["size"] or (1.0,))
     if not 1e-4 <= side <= 1e4:

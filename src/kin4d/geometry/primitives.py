@@ -58,5 +58,5 @@ def _positive(values: tuple[float, ...], what: str) -> tuple[float, ...]:
 def _mesh(solid, color: str, name: str) -> Mesh:
     material = SurfaceMaterial(name=name, base_color=hex_color(color))
     return Mesh(
-        vertices=solid.vertices, faces=solid.faces, materials=(material,), parts=(name,), name=name
+        vertices=solid.vertices, faces=solid.faces, materials=(material,), groups=(name,), name=name
     )

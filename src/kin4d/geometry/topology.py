@@ -1,6 +1,6 @@
 """Topology of triangles: which are sound, how they join, and which way they face.
 
-Triangles [F, 3] name *places* here: vertices welded by `mesh_ops.weld`.
+Triangles [F, 3] name *places* here: vertices merged by `mesh_ops.merge_vertices`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Modes:
         shift: [N, 3, k] m: displacements; the largest of each mode is 1.
         spin: [N, 3, k] rad: rotations.
         stiffness: [k] J: the energy of mode i is 1/2 stiffness[i] q[i]².
-        held: [N] bool: nodes that do not move.
+        pinned: [N] bool: nodes that do not move.
     """
 
     nodes: np.ndarray
@@ -33,14 +33,14 @@ class Modes:
     shift: np.ndarray
     spin: np.ndarray
     stiffness: np.ndarray
-    held: np.ndarray
+    pinned: np.ndarray
 
-    def thinned(self, count: int, *, seed: int = 0) -> Modes:
+    def subsample(self, count: int, *, seed: int = 0) -> Modes:
         """Modes of fewer nodes, each with the mass of all that are nearest to it."""
         if count >= len(self.nodes):
             return self
         chosen = []
-        for group in (np.flatnonzero(self.held), np.flatnonzero(~self.held)):
+        for group in (np.flatnonzero(self.pinned), np.flatnonzero(~self.pinned)):
             # What is held is seen to be held: it must not hang from two or three nodes.
             share = min(len(group), max(8, round(count * len(group) / len(self.nodes))))
             if share:
@@ -53,7 +53,7 @@ class Modes:
             shift=self.shift[kept],
             spin=self.spin[kept],
             stiffness=self.stiffness,
-            held=self.held[kept],
+            pinned=self.pinned[kept],
         )
 
 
@@ -62,19 +62,19 @@ def vibration_modes(
     masses: np.ndarray,
     stiffness: csc_matrix,
     turning: csr_matrix,
-    held: np.ndarray,
+    pinned: np.ndarray,
     count: int,
 ) -> Modes:
     """The softest modes of nodes [N, 3] under a stiffness [3N, 3N] (N/m)."""
-    rigid_motions = 0 if held.any() else _RIGID
-    largest = 3 * int((~held).sum()) - rigid_motions - 2
+    rigid_motions = 0 if pinned.any() else _RIGID
+    largest = 3 * int((~pinned).sum()) - rigid_motions - 2
     if not 1 <= count <= largest:
         raise InputError(
             "cannot find so many modes",
             value=count,
             allowed=f"1 to {largest} for {len(nodes)} nodes",
         )
-    free = np.repeat(~held, 3)
+    free = np.repeat(~pinned, 3)
     mass = diags(np.repeat(masses, 3)[free], format="csc")
     inner = csc_matrix(stiffness[free][:, free])
     # Shifted below zero by about the softest mode, because rigid motions make it singular.
@@ -96,7 +96,7 @@ def vibration_modes(
         shift=shapes * scale,
         spin=spins * scale,
         stiffness=np.maximum(values[order], 0) * scale**2,
-        held=held,
+        pinned=pinned,
     )
 
 

@@ -1,4 +1,4 @@
-"""Surface: everything about the things drawn that stays the same from frame to frame."""
+"""RenderScene: the data of the rendered meshes that stays the same from frame to frame."""
 
 from __future__ import annotations
 

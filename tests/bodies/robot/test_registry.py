@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from kin4d.bodies import load_robot
-from kin4d.bodies.robot.registry import list_robots
-from kin4d.bodies.robot.registry import _example_robots
+from kin4d.bodies.robot.registry import _example_robots, list_robots
 from kin4d.errors import InputError
 
 needs_robots = pytest.mark.skipif(not _example_robots(), reason="needs example-robot-data")
@@ -84,4 +83,4 @@ def test_arms_load_with_their_meshes_and_tool(name, width, tool) -> None:
     assert body.end_effector == tool
     assert body.missing == ()
     assert len(body.rest.faces) > 10_000
-    assert 0.3 < body.rest.diameter < 3
+    assert 0.3 < body.rest.bbox_diagonal < 3

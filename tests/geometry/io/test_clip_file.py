@@ -82,8 +82,8 @@ def test_round_trip_of_any_look(tmp_path, seed, modes, uv, name):
         colors=None if uv else random.integers(0, 256, (count, 4)),
         materials=materials,
         face_material=random.integers(0, 2, len(cube.faces)),
-        parts=(name, "other"),
-        face_part=random.integers(0, 2, len(cube.faces)),
+        groups=(name, "other"),
+        face_group=random.integers(0, 2, len(cube.faces)),
         source_index=random.permutation(count),
         name=name,
     )

@@ -100,8 +100,8 @@ class TestObj:
     def test_quads_parts_relative_indices_and_continued_lines(self, obj):
         mesh = load_mesh(obj)
         assert mesh.faces.tolist() == [[0, 1, 2], [0, 2, 3], [4, 5, 6], [7, 5, 6]]
-        assert mesh.parts == ("lid", "hinge")
-        assert mesh.face_part.tolist() == [0, 0, 1, 1]
+        assert mesh.groups == ("lid", "hinge")
+        assert mesh.face_group.tolist() == [0, 0, 1, 1]
 
     def test_materials(self, obj):
         red, painted = load_mesh(obj).materials
@@ -163,14 +163,14 @@ class TestGltf:
         mesh = load_mesh(path)
         assert mesh.vertices.tolist() == [[0, 0, 5], [-2, 0, 5], [0, 1, 5]]
         assert mesh.faces.tolist() == [[2, 1, 0]]
-        assert mesh.parts == ("tri",)
+        assert mesh.groups == ("tri",)
 
     def test_same_mesh_twice_becomes_two_parts(self, tmp_path):
         nodes = [{"mesh": 0, "name": "a"}, {"mesh": 0, "name": "b", "translation": [1, 0, 0]}]
         path, _ = gltf(tmp_path, nodes=nodes, scenes=[{"nodes": [0, 1]}])
         mesh = load_mesh(path)
-        assert mesh.parts == ("a", "b")
-        assert mesh.face_part.tolist() == [0, 1]
+        assert mesh.groups == ("a", "b")
+        assert mesh.face_group.tolist() == [0, 1]
         assert len(mesh.materials) == 1
 
     def test_skin_at_rest_replaces_the_nodes_own_motion(self, tmp_path):
@@ -478,7 +478,7 @@ class TestStlAndOff:
         (tmp_path / "a.stl").write_text("".join(f"solid {n}\n{facet}endsolid {n}\n" for n in "ab"))
         mesh = load_mesh(tmp_path / "a.stl")
         assert len(mesh.faces) == 2
-        assert len(mesh.parts) == 2
+        assert len(mesh.groups) == 2
 
     def test_off_polygons(self, tmp_path):
         (tmp_path / "a.off").write_text("OFF\n4 1 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n4 0 1 2 3\n")
@@ -553,8 +553,8 @@ def _textured() -> Mesh:
         colors=np.arange(count * 4).reshape(count, 4) % 256,
         materials=(look, SurfaceMaterial(name="plain")),
         face_material=np.arange(12) // 6,
-        parts=("a", "b"),
-        face_part=np.arange(12) // 6,
+        groups=("a", "b"),
+        face_group=np.arange(12) // 6,
     )
 
 
@@ -571,7 +571,7 @@ class TestWriting:
         np.testing.assert_array_equal(again.uv, mesh.uv)
         np.testing.assert_array_equal(again.colors[:, :3], mesh.colors[:, :3])
         np.testing.assert_array_equal(again.face_material, mesh.face_material)
-        assert again.parts == mesh.parts
+        assert again.groups == mesh.groups
         first, second = again.materials
         assert first.textures["base_color"].getpixel((0, 0)) == (1, 2, 3)
         assert second.base_color == pytest.approx(mesh.materials[1].base_color, abs=1e-6)

@@ -58,7 +58,7 @@ def _mesh(model: Any, mesh: int) -> Mesh:
     faces = model.mesh_face[rows]
     name = model.mesh(mesh).name or "mesh"
     if model.mesh_texcoordadr[mesh] < 0:
-        return Mesh(vertices=vertices, faces=faces, name=name, parts=(name,))
+        return Mesh(vertices=vertices, faces=faces, name=name, groups=(name,))
     uv = model.mesh_texcoord[model.mesh_texcoordadr[mesh] :][: model.mesh_texcoordnum[mesh]]
     corners = np.stack([faces.ravel(), model.mesh_facetexcoord[rows].ravel()], 1)
     first, index = merge_vertices(corners)
@@ -69,7 +69,7 @@ def _mesh(model: Any, mesh: int) -> Mesh:
         uv=uv[texture] * (1, -1) + (0, 1),
         faces=index.reshape(-1, 3),
         name=name,
-        parts=(name,),
+        groups=(name,),
     )
 
 

@@ -210,7 +210,7 @@ def _triangles(mesh: Mesh, keep: np.ndarray, name: str) -> Mesh:
         normals=of(mesh.normals),
         colors=of(mesh.colors),
         face_material=None if mesh.face_material is None else mesh.face_material[keep],
-        face_part=None if mesh.face_part is None else mesh.face_part[keep],
+        face_group=None if mesh.face_group is None else mesh.face_group[keep],
         source_index=of(mesh.source_index),
         name=name,
     )

@@ -30,9 +30,10 @@ _MESH_ARRAYS = (
     "normals",
     "colors",
     "face_material",
-    "face_part",
+    "face_group",
     "source_index",
 )
+_STORED_AS = {"face_group": "face_part"}  # archives keep the names of format 1
 _SKIN_ARRAYS = ("joints", "weights", "transforms")
 _MATERIAL_FIELDS = [field.name for field in fields(SurfaceMaterial) if field.name != "textures"]
 
@@ -53,9 +54,11 @@ def save_clip(clip: Clip, path: str | Path) -> Path:
         "format": FORMAT,
         "fps": clip.fps,
         "up": clip.up,
-        "mesh": {"name": clip.mesh.name, "parts": clip.mesh.parts, "materials": materials},
+        "mesh": {"name": clip.mesh.name, "parts": clip.mesh.groups, "materials": materials},
     }
-    arrays = {f"mesh/{name}": getattr(clip.mesh, name) for name in _MESH_ARRAYS}
+    arrays = {
+        f"mesh/{_STORED_AS.get(name, name)}": getattr(clip.mesh, name) for name in _MESH_ARRAYS
+    }
     arrays |= {"vertices": clip.vertices, "q": clip.q}
     if clip.skin is not None:
         header["joints"] = clip.skin.names
@@ -110,11 +113,11 @@ def _clip(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Clip:
         if name.startswith("texture/")
     }
     mesh = Mesh(
-        **{name: arrays.get(f"mesh/{name}") for name in _MESH_ARRAYS},  # pyright: ignore[reportArgumentType]
+        **{name: arrays.get(f"mesh/{_STORED_AS.get(name, name)}") for name in _MESH_ARRAYS},  # pyright: ignore[reportArgumentType]
         materials=tuple(
             _material_from_json(entry, images) for entry in header["mesh"]["materials"]
         ),
-        parts=tuple(header["mesh"]["parts"]),
+        groups=tuple(header["mesh"]["parts"]),
         name=header["mesh"]["name"],
     )
     skin = None

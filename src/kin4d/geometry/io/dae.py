@@ -95,7 +95,7 @@ def _piece(solid: Any, name: str) -> Mesh:
         uv=None if uv is None else rows[:, -2:],
         faces=index[np.asarray(solid.faces)],
         materials=(_material(solid.visual),),
-        parts=(name,),
+        groups=(name,),
         name=name,
     )
 

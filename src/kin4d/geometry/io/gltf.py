@@ -112,7 +112,7 @@ def _node_surface(
     if not pieces:
         return []
     whole = join_meshes(pieces)
-    return [replace(whole, parts=(name,), face_part=np.zeros(len(whole.faces), np.int64))]
+    return [replace(whole, groups=(name,), face_group=np.zeros(len(whole.faces), np.int64))]
 
 
 def _morphed(document: GltfDocument, primitive: dict[str, Any], weights):

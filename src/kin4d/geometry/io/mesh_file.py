@@ -102,7 +102,7 @@ def _read_with_trimesh(path: Path, suffix: str) -> RawMesh:
             vertices=np.asarray(solid.vertices, np.float64).reshape(-1, 3),
             faces=np.asarray(solid.faces, np.int64).reshape(-1, 3),
             materials=(material,),
-            parts=("mesh" if len(solids) == 1 else str(name),),
+            groups=("mesh" if len(solids) == 1 else str(name),),
         )
         for name, solid in solids.items()
     ]

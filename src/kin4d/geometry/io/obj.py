@@ -26,7 +26,7 @@ def read_obj(path: Path) -> RawMesh:
 
     Vertices come in file order; one that carries several UVs or normals is repeated after them,
     once for each further combination (`source_index` says whose copy it is). Objects and groups
-    become parts. A corner that names no vertex becomes -1.
+    become groups. A corner that names no vertex becomes -1.
     """
     statements = _Statements(path)
     positions = _table(path, "v", statements.rows["v"])
@@ -62,8 +62,8 @@ def read_obj(path: Path) -> RawMesh:
         colors=None if colors is None else colors[source],
         materials=_materials(path, statements, tinted=colors is not None),
         face_material=face_state[polygon, 4],
-        parts=tuple(statements.parts) or ("mesh",),
-        face_part=face_state[polygon, 3],
+        groups=tuple(statements.groups) or ("mesh",),
+        face_group=face_state[polygon, 3],
         source_index=source,
         name=path.stem,
     )
@@ -83,7 +83,7 @@ class _Statements:
         self.faces: list[str] = []
         self.libraries: list[str] = []
         self.materials: dict[str, int] = {}
-        self.parts: dict[str, int] = {}
+        self.groups: dict[str, int] = {}
         # First face, counts of v, vt and vn so far, part, material.
         self.runs: list[tuple[int, ...]] = []
         names = {"o": "", "g": "", "usemtl": ""}
@@ -97,7 +97,7 @@ class _Statements:
                         (
                             len(self.faces),
                             *(len(rows) for rows in self.rows.values()),
-                            self.parts.setdefault(part, len(self.parts)),
+                            self.groups.setdefault(part, len(self.groups)),
                             self.materials.setdefault(names["usemtl"], len(self.materials)),
                         )
                     )
@@ -178,13 +178,15 @@ def _materials(path: Path, statements: _Statements, *, tinted: bool) -> tuple[Su
 
 
 def write_obj(mesh: Mesh, path: Path, *, library: str | None = None) -> None:
-    """Write an OBJ with UVs, normals, colours, parts and, beside it, MTL and textures.
+    """Write an OBJ with UVs, normals, colours, groups and, beside it, MTL and textures.
 
     Numbers are written in full, so that reading gives back the same vertices in the same order.
     `library` names an MTL that an earlier mesh with the same materials has left in the folder.
     """
     looks = [f"{i}_{'_'.join(material.name.split())}" for i, material in enumerate(mesh.materials)]
-    parts = [f"{name}.{i}" if name in mesh.parts[:i] else name for i, name in enumerate(mesh.parts)]
+    names = [
+        f"{name}.{i}" if name in mesh.groups[:i] else name for i, name in enumerate(mesh.groups)
+    ]
     if library is None:
         library = path.with_suffix(".mtl").name
         write_mtl(mesh.materials, looks, path.with_name(library))
@@ -202,11 +204,11 @@ def write_obj(mesh: Mesh, path: Path, *, library: str | None = None) -> None:
                 rows = zip(*table.astype(np.float64).T.tolist(), strict=True)
                 out.writelines(f"{key} {' '.join(map(repr, row))}\n" for row in rows)
         part_before = look_before = None
-        columns = (*mesh.faces.T, np.asarray(mesh.face_part), np.asarray(mesh.face_material))
+        columns = (*mesh.faces.T, np.asarray(mesh.face_group), np.asarray(mesh.face_material))
         for a, b, c, part, look in zip(*(column.tolist() for column in columns), strict=True):
             # Said once per run: a second "o" would begin a second object in most readers.
             if part != part_before:
-                out.write(f"o {parts[part]}\n")
+                out.write(f"o {names[part]}\n")
             if look != look_before:
                 out.write(f"usemtl {looks[look]}\n")
             part_before, look_before = part, look
