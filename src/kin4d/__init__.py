@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kin4d.geometry.clip import Clip as Clip
     from kin4d.geometry.mesh import Mesh as Mesh
     from kin4d.geometry.pointmap import PointmapVideo as PointmapVideo
+    from kin4d.loading import load as load
     from kin4d.neurok.articulate import articulate as articulate
     from kin4d.neurok.body import LearnedBody as LearnedBody
     from kin4d.render.pointmaps import render_bodies as render_bodies
@@ -47,6 +48,7 @@ _HOME = {
     "RigidBody": "bodies.rigid",
     "RobotBody": "bodies.robot.robot_body",
     "Scene": "dynamics.scene",
+    "load": "loading",
     "load_world_model": "world.model",
     "articulate": "neurok.articulate",
     "fit": "fitting.fit",

@@ -8,7 +8,7 @@ import pytest
 
 from kin4d.bodies.robot.registry import load_robot
 from kin4d.calibration.correspondences import Correspondence, CorrespondenceSet
-from kin4d.cli.calibrate import calibrate
+from kin4d.cli.calibrate import calibrate_command
 from kin4d.errors import InputError
 from kin4d.export.video import write_video
 from kin4d.geometry.camera import Camera
@@ -42,7 +42,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {
         "video": folder / "film.mp4",
         "actions": folder / "states.npz",
-        "matches": folder / "matches.json",
+        "correspondences": folder / "matches.json",
     }
 
 
@@ -50,7 +50,7 @@ def test_from_film_and_clicks_to_a_camera(
     recording: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output, picture = tmp_path / "camera.json", tmp_path / "sheet.png"
-    calibrate("sketch", **recording, output=output, overlay=picture, json=True)
+    calibrate_command("sketch", **recording, output=output, overlay=picture, json=True)
     data = json.loads(capsys.readouterr().out)
     camera = Camera.load(output)
     assert data["matches"]["rms_px"] < 2
@@ -63,7 +63,7 @@ def test_from_film_and_clicks_to_a_camera(
 def test_without_refining_and_in_words(
     recording: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    calibrate("sketch", **recording, output=tmp_path / "camera.json", refine=False)
+    calibrate_command("sketch", **recording, output=tmp_path / "camera.json", refine=False)
     out = capsys.readouterr().out
     assert "24 matches" in out
     assert "focal length" in out
@@ -71,18 +71,18 @@ def test_without_refining_and_in_words(
 
 def test_refusals_write_nothing(recording: dict[str, Path], tmp_path: Path) -> None:
     output = tmp_path / "camera.json"
-    data = json.loads(recording["matches"].read_text())
+    data = json.loads(recording["correspondences"].read_text())
     few = tmp_path / "few.json"
     few.write_text(json.dumps({**data, "matches": data["matches"][:3]}))
     with pytest.raises(InputError, match="too few matches"):
-        calibrate("sketch", **{**recording, "matches": few}, output=output)
+        calibrate_command("sketch", **{**recording, "correspondences": few}, output=output)
     other = tmp_path / "other.json"
     other.write_text(json.dumps({**data, "size": [640, 384]}))
     with pytest.raises(InputError, match="another size"):
-        calibrate("sketch", **{**recording, "matches": other}, output=output)
+        calibrate_command("sketch", **{**recording, "correspondences": other}, output=output)
     short = tmp_path / "short.npz"
     with np.load(recording["actions"]) as states:
         np.savez(short, joint=states["joint"][:20], names=states["names"], fps=15.0)
     with pytest.raises(InputError, match="longer than the motion"):
-        calibrate("sketch", **{**recording, "actions": short}, output=output)
+        calibrate_command("sketch", **{**recording, "actions": short}, output=output)
     assert not output.exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kin4d.cli import VERBS, main
+from kin4d.cli import COMMANDS, main
 from kin4d.errors import InputError
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.io.mesh_file import save_mesh
@@ -34,10 +34,10 @@ def mesh_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_help_lists_every_verb(capsys) -> None:
+def test_help_lists_every_command(capsys) -> None:
     code, out, _ = run(capsys, "--help")
     assert code == 0
-    assert [verb for verb in VERBS if verb not in out] == []
+    assert [name for name in COMMANDS if name not in out] == []
 
 
 def test_inspect_json(capsys, mesh_file: Path) -> None:

@@ -18,12 +18,12 @@ from kin4d.geometry.primitives import box
 @pytest.mark.parametrize("lift", [(0.0, 0.0, 0.0), (0.0, 0.0, 0.3)])
 def test_a_lid_is_lifted(capsys, tmp_path: Path, lift: tuple[float, float, float]) -> None:
     lid = box((0.6, 0.5, 0.06))
-    lid = lid.with_vertices(lid.vertices + np.array([0, 0, 0.24]))
+    lid = lid.replace_vertices(lid.vertices + np.array([0, 0, 0.24]))
     chest = Mesh.concatenate([box((0.6, 0.5, 0.4)), lid])
     top = chest.vertices[:, 2] > 0.205
     goal = chest.vertices + np.where(top[:, None], lift, 0.0)
     save_mesh(chest, tmp_path / "chest.obj")
-    save_mesh(chest.with_vertices(goal), tmp_path / "open.obj")
+    save_mesh(chest.replace_vertices(goal), tmp_path / "open.obj")
     way = tmp_path / "way.npz"
     files = [tmp_path / "chest.obj", "--target", tmp_path / "open.obj", "-o", way]
     code = main(["fit", *map(str, files), "--up", "z", "--json"])

@@ -10,11 +10,12 @@ import pytest
 
 from kin4d.bodies import hinge
 from kin4d.cli import main
-from kin4d.cli.body_loader import BodyOptions, load_body, read_push, transfer_to_side
+from kin4d.cli.body_loader import read_push
 from kin4d.errors import InputError
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.io.mesh_file import save_mesh
 from kin4d.geometry.primitives import box
+from kin4d.loading import load, side_vertices
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -32,7 +33,16 @@ def brick(tmp_path: Path) -> Path:
 
 def test_a_brick_falls_on_the_ground_and_stays(capsys, tmp_path: Path, brick: Path) -> None:
     clip_file, plot = tmp_path / "brick.npz", tmp_path / "energy.png"
-    options = ["--gravity", "--ground", "--drop", 0.2, "--material", "wood", "--kind", "rigid"]
+    options = [
+        "--gravity",
+        "--ground",
+        "--height",
+        0.2,
+        "--material",
+        "wood",
+        "--body-type",
+        "rigid",
+    ]
     code, out, err = run(
         capsys, "simulate", brick, *options, "--seconds", 1.5, "-o", clip_file, "--plot", plot,
         "--json",
@@ -70,9 +80,9 @@ def test_a_pushed_door_opens(capsys, tmp_path: Path) -> None:
         (["--push", "nowhere, 1 0 0, 0.1"], "door"),
         (["--material", "cheese"], "rubber"),
         (["--gravity", "--dt", 0], "time step"),
-        (["--start", "door=9"], "outside its limits"),
-        (["--start", "window=0.1"], "door"),
-        (["--kind", "solid"], "mesh files"),
+        (["--init-q", "door=9"], "outside its limits"),
+        (["--init-q", "window=0.1"], "door"),
+        (["--body-type", "solid"], "mesh files"),
     ],
 )
 def test_what_is_wrong_is_said(capsys, tmp_path: Path, options: list, said: str) -> None:
@@ -84,7 +94,7 @@ def test_what_is_wrong_is_said(capsys, tmp_path: Path, options: list, said: str)
 
 def test_names_that_do_not_exist_list_those_that_do() -> None:
     with pytest.raises(InputError, match="drawer_unit"):
-        load_body("unicorn", BodyOptions())
+        load("unicorn")
 
 
 def test_pushes_are_read_in_three_ways() -> None:
@@ -101,6 +111,6 @@ def test_pushes_are_read_in_three_ways() -> None:
 
 def test_sides() -> None:
     vertices = box((1, 2, 3)).vertices
-    assert transfer_to_side(vertices, "top").sum() == 4
+    assert side_vertices(vertices, "top").sum() == 4
     with pytest.raises(InputError, match="bottom"):
-        transfer_to_side(vertices, "inside")
+        side_vertices(vertices, "inside")

@@ -1,7 +1,7 @@
-"""The command line: one file a verb, joined here.
+"""The command line: one file a command, joined here.
 
-A verb is a function whose signature is its interface (read by tyro) and whose docstring is its
-help. Verbs raise `Kin4dError`; this module alone turns errors into messages and exit codes.
+A command is a function `NAME_command` whose signature is its interface (read by tyro) and whose docstring is its
+help. Commands raise `Kin4dError`; this module alone turns errors into messages and exit codes.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import importlib
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 
 from kin4d.errors import Kin4dError
 
-VERBS = (
+COMMANDS = (
     "inspect",
     "animate",
     "fit",
@@ -33,9 +34,10 @@ VERBS = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``kin4d``; returns the exit code: 0 done, 1 a bug, 2 something the user can mend."""
+    """Run ``kin4d``; returns the exit code: 0 done, 1 a bug, 2 something the user can fix."""
     import tyro
 
+    warnings.showwarning = _show_warning
     if argv is None:
         # Ended from outside (timeout, a job scheduler), clean up as after Ctrl-C.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -44,15 +46,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = [argument for argument in arguments if argument != "--debug"]
     if arguments == ["--version"]:
         arguments = ["info"]
-    # Only the verb that is called is imported; help for all of them imports all.
-    wanted = arguments[:1] if arguments and arguments[0] in VERBS else VERBS
-    verbs = {verb: getattr(importlib.import_module(f"kin4d.cli.{verb}"), verb) for verb in wanted}
+    # Only the command that is called is imported; help for all of them imports all.
+    wanted = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
+    commands = {name: _command(name) for name in wanted}
     try:
         tyro.extras.subcommand_cli_from_dict(
-            verbs,
+            commands,
             prog="kin4d",
             description="Makes still things move: 4D geometry that obeys kinematics. "
-            "Add --debug to any verb to see a traceback.",
+            "Add --debug to any command to see a traceback.",
             args=arguments,
         )
     except Kin4dError as error:
@@ -86,3 +88,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 1
     return 0
+
+
+def _command(name: str):
+    module = importlib.import_module(f"kin4d.cli.{name}")
+    return vars(module).get(f"{name}_command") or getattr(module, name)
+
+
+def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
+    if category.__module__.startswith("kin4d"):
+        print(f"kin4d: warning: {message}", file=sys.stderr)
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno, line), file=sys.stderr)

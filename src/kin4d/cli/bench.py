@@ -14,7 +14,7 @@ from kin4d.errors import InputError
 from kin4d.files import write_json
 
 
-def bench(
+def bench_command(
     name: Annotated[str, tyro.conf.Positional] = "",
     *,
     quick: bool = False,

@@ -13,18 +13,18 @@ from kin4d.cli.output import print_result, print_warning
 from kin4d.errors import InputError
 
 
-def calibrate(
+def calibrate_command(
     robot: Annotated[str, tyro.conf.Positional],
     *,
     video: Path,
     actions: Path,
-    matches: Path,
+    correspondences: Path,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     focal: float | None = None,
     refine: bool = True,
-    without: str | None = None,
+    remove_link: str | None = None,
     overlay: Path | None = None,
-    search_root: tuple[Path, ...] = (),
+    package_path: tuple[Path, ...] = (),
     json: bool = False,
 ) -> None:
     """Estimate the fixed camera of a video of a robot, and refuse when it is not determined.
@@ -33,19 +33,19 @@ def calibrate(
         robot: A name (see: kin4d robot --list) or the path of a URDF or MJCF file.
         video: The film, from a camera that does not move.
         actions: The robot's measured joints: npz, npy, csv or parquet, or a DROID annotation.
-        matches: Clicked points as JSON: {"size": [w, h], "matches": [{"frame": 0, "pixel": [u, v],
+        correspondences: Clicked points as JSON: {"size": [w, h], "matches": [{"frame": 0, "pixel": [u, v],
             "link": "panda_link4", "point": [x, y, z]}, ...]}; pixels count from 0, points are in
             the link's frame in metres. "aspect" gives fy / fx where pixels are not square.
         output: The camera is written here as JSON.
         focal: Focal length in pixels; estimated if left out.
         refine: Improve the camera on the robot's outline over the clip.
-        without: Take this link off, with all that stands on it, because the real robot has
+        remove_link: Remove this link and its descendants, because the real robot has
             something else there.
-        overlay: Write a picture of the robot drawn over six frames here.
-        search_root: Folders in which package:// meshes are looked for.
+        overlay: Write an image of the robot drawn over six frames here.
+        package_path: Folders in which package:// meshes are looked for.
         json: Print JSON for machines.
     """
-    from kin4d.bodies.robot.attach import remove_link
+    from kin4d.bodies.robot.attach import remove_link as without_link
     from kin4d.bodies.robot.registry import load_robot
     from kin4d.calibration.calibrate import calibrate as fit_camera
     from kin4d.calibration.calibrate import refine_camera
@@ -57,18 +57,18 @@ def calibrate(
     from kin4d.export.video import read_video, write_image
     from kin4d.kinematics.control import actions_to_q
 
-    body = load_robot(robot, search_roots=search_root)
-    clicks = read_correspondences(matches)
+    body = load_robot(robot, search_roots=package_path)
+    clicks = read_correspondences(correspondences)
     frames, rate = read_video(video)
     if frames.shape[1:3] != (clicks.height, clicks.width):
         raise InputError(
-            f"{matches} is for pictures of another size",
+            f"{correspondences} is for images of another size",
             value=(clicks.width, clicks.height),
             allowed=f"{frames.shape[2]} x {frames.shape[1]} pixels, as {video}",
         )
     states = read_robot_motion(actions)
-    if without is not None:
-        body, states = remove_link(body, without), replace(states, gripper=None)
+    if remove_link is not None:
+        body, states = without_link(body, remove_link), replace(states, gripper=None)
     q = actions_to_q(states, body)[0].numpy()[rows_at(np.arange(len(frames)) / rate, states)]
     fit = fit_camera(body, q, clicks, focal=focal)
     camera, data = fit.camera, {"matches": fit.to_dict()}

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from kin4d.geometry.mesh import Mesh
 
 _ASSETS = Path(__file__).parents[1] / "assets" / "demo"
-_NEXT = "kin4d animate YOUR_MESH.glb --help, kin4d simulate drawer_unit --help, kin4d imagine --help"
+_NEXT = (
+    "kin4d animate YOUR_MESH.glb --help, kin4d simulate drawer_unit --help, kin4d imagine --help"
+)
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>kin4d demo</title><style>
 body{{font:16px/1.5 system-ui,sans-serif;max-width:1060px;margin:2em auto;padding:0 1em;color:#223}}
 main{{display:grid;grid-template-columns:repeat(auto-fit,minmax(320px,1fr));gap:1.5em}}
@@ -28,7 +30,7 @@ _CARD = """<section><video autoplay loop muted playsinline controls
 src="data:video/mp4;base64,{data}"></video><h2>{title}</h2><p>{text}</p></section>"""
 
 
-def demo(
+def demo_command(
     *,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("out/demo"),
     json: bool = False,

@@ -2,67 +2,68 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 import tyro
 
-from kin4d.cli.output import print_result, save_clip_output, warn_low_confidence
+from kin4d.cli.output import print_result, save_clip_output
 from kin4d.errors import InputError
+from kin4d.loading import UpAxis, load, z_up
 
 _FRAMES = 24
 
 
-def fit(
-    mesh: Annotated[Path, tyro.conf.Positional],
+def fit_command(
+    what: Annotated[str, tyro.conf.Positional],
     *,
     target: Path,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
-    model: str = "small",
-    up: Literal["y", "z"] = "y",
+    weights: str = "small",
+    up: UpAxis = "y",
     partial: bool = False,
     seed: int = 0,
     json: bool = False,
 ) -> None:
-    """Find the pose in which a thing looks like a target, and write the way there from rest.
+    """Find the pose in which a body matches a target, and write the motion there from rest.
 
     No correspondences are needed, and what the target does not move stays exactly still.
 
     Args:
-        mesh: A mesh file, whose ways of moving are learned, or a URDF, whose are known.
-        target: The same thing in another pose, in the same place: a mesh file, or points as .npy
+        what: A mesh file, whose coordinates a network predicts; or a URDF, MJCF, robot or object, as
+            for `kin4d animate`.
+        target: The same object in another pose, in the same position: a mesh file, or points as .npy
             [M, 3] or .xyz (metres).
         output: GLB, USD, PC2, NPZ, MP4, GIF, or a folder for an OBJ sequence.
-        model: Weights: a name that ships, a file, a folder or a hub id.
-        up: The axis that points up in the mesh.
+        weights: For meshes: a name that ships, a file, a folder or a hub id.
+        up: The axis that points up in mesh files, and in the target of a mesh file.
         partial: The target shows only some of the surface, as one camera sees it.
         seed: Of sampling.
         json: Print JSON for machines.
     """
     import torch
 
-    from kin4d.bodies import bake, load_robot
+    from kin4d.bodies import bake
     from kin4d.fitting.fit import fit as fit_body
+    from kin4d.geometry.io.mesh_file import READS
     from kin4d.geometry.mesh import Mesh
-    from kin4d.neurok import LearnedBody
 
-    if mesh.suffix.lower() in (".urdf", ".xml"):
-        body, up = load_robot(mesh), "z"
+    if Path(what).suffix.lower() in READS:
+        body = load(what, body_type="learned", weights=weights, up=up)
     else:
-        body = LearnedBody.from_mesh(Mesh.load(mesh), model, up=up)
-        warn_low_confidence(body.confidence)
+        body, up = load(what, seed=seed), "z"
     if target.suffix.lower() in (".npy", ".xyz", ".txt"):
-        aim = _points(target)
+        aim = z_up(_points(target), up)
     else:
-        aim = Mesh.load(target)
+        mesh = Mesh.load(target)
+        aim = mesh.replace_vertices(z_up(mesh.vertices, up))
     found = fit_body(body, aim, partial=partial, seed=seed)
-    way = torch.linspace(0, 1, _FRAMES, dtype=torch.float64)[:, None]
-    way = way * way * (3 - 2 * way)
+    ease = torch.linspace(0, 1, _FRAMES, dtype=torch.float64)[:, None]
+    ease = ease * ease * (3 - 2 * ease)
     rest = found.body.q0
-    q = rest + way * (torch.from_numpy(found.q) - rest)
-    save_clip_output(replace(bake(found.body, q), up=up), output)
+    q = rest + ease * (torch.from_numpy(found.q) - rest)
+    save_clip_output(bake(found.body, q), output)
     facts = {
         "q": found.q.tolist(),
         "error": found.error,

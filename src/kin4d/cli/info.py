@@ -16,7 +16,7 @@ _EXTRAS = {
 }
 
 
-def info(*, json: bool = False) -> None:
+def info_command(*, json: bool = False) -> None:
     """Show versions, the machine, and which optional parts are installed.
 
     Args:

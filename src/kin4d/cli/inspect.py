@@ -10,7 +10,7 @@ import tyro
 from kin4d.cli.output import print_result, save_clip_output, static_clip
 
 
-def inspect(
+def inspect_command(
     file: Annotated[Path, tyro.conf.Positional],
     *,
     repair: Path | None = None,

@@ -1,4 +1,4 @@
-"""What verbs share: printing for people or machines, and writing a motion in any format."""
+"""What commands share: printing for people or machines, and writing a motion in any format."""
 
 from __future__ import annotations
 
@@ -22,21 +22,8 @@ def print_result(text: str, data: dict[str, Any], *, as_json: bool) -> None:
 
 
 def print_warning(text: str) -> None:
-    """Tell a person something on standard error, where it does not disturb the output."""
+    """Print on standard error, where it does not disturb the output."""
     print(f"kin4d: warning: {text}", file=sys.stderr)
-
-
-STRANGE = 0.02
-"""Confidence of a learned body below which a person is warned."""
-
-
-def warn_low_confidence(confidence: float | None) -> None:
-    """Tell a person that a model has not seen such shapes."""
-    if confidence is not None and confidence < STRANGE:
-        print_warning(
-            "this shape is unlike those the model was trained on "
-            f"(confidence {confidence:.3f}): do not trust its motion"
-        )
 
 
 def check_memory(frames: int, *, vertices: int = 0, pixels: int = 0) -> None:
@@ -45,7 +32,7 @@ def check_memory(frames: int, *, vertices: int = 0, pixels: int = 0) -> None:
     Args:
         frames: How many.
         vertices: Of the moving surface, kept as float32 for every frame.
-        pixels: Of a picture, kept as colour, XYZ and mask for every frame.
+        pixels: Of an image, kept as colour, XYZ and mask for every frame.
     """
     if not hasattr(os, "sysconf"):
         return
@@ -55,7 +42,7 @@ def check_memory(frames: int, *, vertices: int = 0, pixels: int = 0) -> None:
         raise InputError(
             f"{frames} frames need {needed / 1e9:.0f} GB of memory",
             allowed=f"{available / 1e9:.0f} GB on this machine",
-            hint="ask for fewer frames or smaller pictures",
+            hint="ask for fewer frames or smaller images",
         )
 
 

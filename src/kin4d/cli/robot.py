@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kin4d.kinematics.actions import Actions
 
 
-def robot(
+def robot_command(
     robot: Annotated[str, tyro.conf.Positional] = "",
     *,
     actions: Path | None = None,
@@ -23,15 +23,15 @@ def robot(
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     inspect: bool = False,
     list: bool = False,
-    motion: str = "state_joint",
+    stream: str = "state_joint",
     episode: int = 0,
-    kind: str | None = None,
+    action_type: str | None = None,
     rotation: str | None = None,
     link: str | None = None,
     fps: float | None = None,
     frames: int = 49,
     size: tuple[int, int] = (720, 480),
-    search_root: tuple[Path, ...] = (),
+    package_path: tuple[Path, ...] = (),
     robo4d: bool = False,
     json: bool = False,
 ) -> None:
@@ -41,19 +41,19 @@ def robot(
         robot: A name (see --list) or the path of a URDF or MJCF file.
         actions: npz, npy, csv or parquet; a DROID annotation (.json); or RLDS records (.tfrecord).
         camera: JSON as written by kin4d; without it a camera is placed to see all of the motion.
-        output: Folder for pointmap.npz, preview.mp4, camera.json and joints.npz; a picture's
-            file name with --inspect.
+        output: Folder for pointmap.npz, preview.mp4, camera.json and joints.npz; an image
+            file with --inspect.
         inspect: Draw the robot at rest and list its joints, limits and missing meshes.
         list: Print the robots known by name.
-        motion: Which motion of a recording to follow: state_joint, state_pose, action_joint, ...
+        stream: Which stream of a recording to follow: state_joint, state_pose, action_joint, ...
         episode: Which episode of a file that holds several.
-        kind: joint, joint_delta, pose or pose_delta, where the file does not say.
+        action_type: joint, joint_delta, pose or pose_delta, where the file does not say.
         rotation: Rotation convention of poses, where the file does not say.
         link: The link that poses describe; default: the end effector.
         fps: Actions per second, where the file does not say.
         frames: Length after uniform resampling in time; 0 keeps the actions' own length.
         size: Width and height in pixels of the automatic camera.
-        search_root: Folders in which package:// meshes are looked for.
+        package_path: Folders in which package:// meshes are looked for.
         robo4d: Also write the episode in the Robo4D folder layout, into OUTPUT/robo4d.
         json: Print JSON for machines.
     """
@@ -66,7 +66,7 @@ def robot(
         return
     if not robot:
         raise InputError("no robot named", hint="run: kin4d robot --list")
-    body = load_robot(robot, search_roots=search_root, missing="skip" if inspect else "error")
+    body = load_robot(robot, search_roots=package_path, missing="skip" if inspect else "error")
     if inspect:
         _inspect(body, output, size=size, as_json=json)
         return
@@ -75,9 +75,9 @@ def robot(
             "a robot moves by actions, and its video needs a folder",
             hint=f"run: kin4d robot {robot} --actions FILE -o DIR, or with --inspect alone",
         )
-    options = {"kind": kind, "rotation": rotation, "link": link, "fps": fps}
+    options = {"kind": action_type, "rotation": rotation, "link": link, "fps": fps}
     given = {name: value for name, value in options.items() if value is not None}
-    read = read_robot_motion(actions, motion=motion, episode=episode, **given)
+    read = read_robot_motion(actions, motion=stream, episode=episode, **given)
     _follow(body, read, camera, output, frames=frames, size=size, robo4d=robo4d, as_json=json)
 
 
@@ -135,13 +135,13 @@ def _follow(
         "joints_beyond_limits": beyond,
         "written": str(output),
     }
-    text = f"{len(video)} frames of {body.name} in {output}; it covers {seen:.1%} of the picture"
+    text = f"{len(video)} frames of {body.name} in {output}; it covers {seen:.1%} of the image"
     if reached is not None:
         data["targets_missed"] = int((~reached.converged).sum())
         data["worst_position_error_m"] = float(reached.position_error.max())
         text += f"; {reached}"
     for name in unseen_bodies(video):
-        print_warning(f"{name} is never in view: it is behind the camera or outside the picture")
+        print_warning(f"{name} is never in view: it is behind the camera or outside the image")
     print_result(text, data, as_json=as_json)
 
 

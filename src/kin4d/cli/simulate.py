@@ -1,4 +1,4 @@
-"""`kin4d simulate`: let a thing fall, be pushed, touch and come to rest."""
+"""`kin4d simulate`: a body under forces and contact."""
 
 from __future__ import annotations
 
@@ -8,68 +8,72 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from kin4d.cli.body_loader import BodyOptions, Kind, load_body, read_push
+from kin4d.cli.body_loader import read_push
 from kin4d.cli.output import check_memory, print_result, print_warning, save_clip_output
 from kin4d.errors import InputError
+from kin4d.loading import BodyType, UpAxis, load
 
 if TYPE_CHECKING:
     from kin4d.bodies.body import Body
     from kin4d.dynamics.simulation import Simulation
 
 
-def simulate(
+def simulate_command(
     what: Annotated[str, tyro.conf.Positional],
     *,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     push: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
     gravity: bool = False,
     ground: bool = False,
-    drop: float = 0.0,
+    height: float = 0.0,
     wind: tuple[float, float, float] | None = None,
     material: str = "",
-    kind: Kind = "auto",
-    hold: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    body_type: BodyType = "auto",
+    pin: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
     floating: bool = False,
-    start: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    init_q: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
     seconds: float = 3.0,
     fps: float = 30.0,
     dt: float = 1 / 240,
     integrator: Literal["variational", "rk4", "semi_implicit", "implicit_euler"] = "variational",
-    up: Literal["y", "z"] = "y",
+    up: UpAxis | None = None,
+    weights: str = "small",
     size: float | None = None,
     seed: int = 0,
     plot: Path | None = None,
     json: bool = False,
 ) -> None:
-    """Let a thing move by the laws of mechanics, and write the motion.
+    """Simulate a body under forces and contact, and write the motion.
 
-    The world is in metres with z up and the front towards -y.
+    The scene is in metres with z up and the front towards -y.
 
     Args:
         what: A mesh file; a URDF or MJCF file; a robot's name; hinge, slider_chain or pendulum; or
-            a category of objects, such as drawer_unit (see the docs' "All kinds of objects").
+            a category of objects, such as drawer_unit (see the docs' "Object gallery").
         output: GLB, USD, PC2, NPZ (with energies, contacts and coordinates), MP4, GIF, or a folder.
         push: "point, force, time": three metres, a side (top, bottom, left, right, front, back) or
             a link's name; three newtons; seconds it lasts, or start and length. May be repeated.
         gravity: Let it fall.
         ground: Put a floor under it.
-        drop: Metres above that floor at which it starts.
+        height: Metres above that floor at which it starts.
         wind: Velocity of the air, m/s.
         material: rubber, foam, cloth, paper, wood, steel or jelly: friction, bounce and damping,
             and of mesh files weight and stiffness too.
-        kind: What a mesh file is: learned, rigid, a soft solid, or a thin sheet. Auto is learned
-            if the network knows such shapes and finds a part that moves, else rigid.
-        hold: A side of a soft solid or a sheet that is held fast. May be repeated.
+        body_type: What a mesh file becomes: a learned body, articulated (rigid parts on predicted
+            joints), rigid, a soft solid, or a thin sheet. Auto is articulated if the network knows
+            such shapes and finds a part that moves, else rigid.
+        pin: A side of a soft solid or a sheet that is fixed. May be repeated.
         floating: Set a body with joints free, which otherwise stands fast.
-        start: "coordinate=value" (rad or m) where a joint is at the start. May be repeated.
+        init_q: "coordinate=value" (rad or m) where a joint is at the start. May be repeated.
         seconds: How long.
         fps: Frames per second of the result.
         dt: Longest time step, s.
         integrator: variational, unless to compare.
-        up: Which axis of a mesh file points up.
-        size: Metres of a mesh file's diameter; the file's own if not given.
-        seed: Of an object that is made.
-        plot: Draw the energies over time into this picture.
+        up: Which axis of a mesh file points up; y by default.
+        weights: Of learned and articulated bodies: a name that ships, a file, a folder or a hub id.
+        size: Metres of the diagonal of a mesh file's bounding box; the file's own if not given.
+        seed: Of an object category.
+        plot: Draw the energies over time into this image.
         json: Print JSON for machines.
     """
     import kin4d.dynamics.simulate as mechanics
@@ -79,12 +83,18 @@ def simulate(
     from kin4d.dynamics.scene import Actor, Scene
     from kin4d.dynamics.simulation import DivergedError
 
-    substance = materials.material(material) if material else None
-    body = load_body(
+    chosen = materials.material(material) if material else None
+    body = load(
         what,
-        BodyOptions(kind=kind, material=substance, up=up, size=size, hold=hold, seed=seed),
+        body_type=body_type,
+        weights=weights,
+        material=chosen,
+        up=up,
+        size=size,
+        pin=pin,
+        seed=seed,
     )
-    if (floating or drop > 0) and not isinstance(body, FloatingBase):
+    if (floating or height > 0) and not isinstance(body, FloatingBase):
         body = FloatingBase(body)
     check_memory(int(max(seconds * fps, 0)) + 1, vertices=len(body.rest.vertices))
     acting: list[forces.Force] = [read_push(text, body) for text in push]
@@ -93,10 +103,10 @@ def simulate(
         acting.append(forces.Spring(stiffness.numpy()))
     if wind is not None:
         acting.append(forces.Wind(wind))
-    actor = Actor(body, forces=acting, q=_start(body, start))
-    if substance is not None:
-        actor = replace(actor, material=substance)
-    floor = float(body.rest.bounds[0, 2]) - drop if ground else None
+    actor = Actor(body, forces=acting, q=_initial_q(body, init_q))
+    if chosen is not None:
+        actor = replace(actor, material=chosen)
+    floor = float(body.rest.bounds[0, 2]) - height if ground else None
     scene = Scene([actor], gravity=gravity, ground=floor)
     if not (acting or gravity):
         print_warning("nothing acts on it: add --gravity or --push")
@@ -107,10 +117,10 @@ def simulate(
         print_warning(f"the {len(error.simulation.clip)} frames so far are in {output}")
         raise
     _write(run, output, plot)
-    _tell(run, body, output, plot, as_json=json)
+    _report(run, body, output, plot, as_json=json)
 
 
-def _start(body: Body, texts: tuple[str, ...]):
+def _initial_q(body: Body, texts: tuple[str, ...]):
     """[k] coordinates, with those of "name=value" changed."""
     q = body.q0.numpy().copy()
     for text in texts:
@@ -120,7 +130,7 @@ def _start(body: Body, texts: tuple[str, ...]):
             q[index] = float(value)
         except ValueError:
             raise InputError(
-                "a start is a coordinate's name and its value",
+                "an initial value is a coordinate's name and its value",
                 value=text,
                 allowed="NAME=NUMBER, where NAME is one of " + ", ".join(body.coordinates),
             ) from None
@@ -146,7 +156,7 @@ def _write(run: Simulation, output: Path, plot: Path | None) -> None:
         write_image(picture, plot)
 
 
-def _tell(run: Simulation, body: Body, output: Path, plot: Path | None, *, as_json: bool) -> None:
+def _report(run: Simulation, body: Body, output: Path, plot: Path | None, *, as_json: bool) -> None:
     tracks = run.clip.diagnostics
     touched = int((tracks["contacts"] > 0).sum())
     deepest = float(tracks["penetration"].max())

@@ -10,7 +10,7 @@ import tyro
 from kin4d.cli.output import load_clip_input, print_warning
 
 
-def view(
+def view_command(
     file: Annotated[Path, tyro.conf.Positional],
     *,
     up: Literal["y", "z"] | None = None,

@@ -1,0 +1,216 @@
+"""Load: one function from a file or a name to a `Body`, for Python and the command line."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from kin4d.errors import InputError
+
+if TYPE_CHECKING:
+    from kin4d.bodies.body import Body
+    from kin4d.dynamics.materials import Material
+    from kin4d.geometry.mesh import Mesh
+
+BodyType = Literal["auto", "learned", "articulated", "rigid", "solid", "sheet"]
+UpAxis = Literal["y", "z"]
+MIN_CONFIDENCE = 0.02
+"""Confidence of a learned body below which `load` warns."""
+
+SIDES = {
+    "left": (0, -1),
+    "right": (0, 1),
+    "front": (1, -1),
+    "back": (1, 1),
+    "bottom": (2, -1),
+    "top": (2, 1),
+}
+"""Sides of a bounding box by name: axis and sign."""
+
+
+@runtime_checkable
+class Predicted(Protocol):
+    """A body that a network made: how well it knows such shapes, 0 to 1, or None if not stored."""
+
+    confidence: float | None
+
+
+class LowConfidenceWarning(UserWarning):
+    """A network has not been trained on such shapes."""
+
+
+def load(
+    what: str | Path,
+    *,
+    body_type: BodyType = "auto",
+    weights: str | Path = "small",
+    material: Material | str | None = None,
+    up: UpAxis | None = None,
+    size: float | None = None,
+    pin: Sequence[str] = (),
+    dof: int | None = None,
+    seed: int = 0,
+    package_path: Sequence[str | Path] = (),
+) -> Body:
+    """The body of a mesh, clip, URDF or MJCF file, of a robot's name or of an object category.
+
+    Bodies are in metres with z up. `body_type`, `weights`, `material`, `up`, `size`, `pin` and
+    `dof` are for mesh files and clips, whose first frame is taken.
+
+    Args:
+        what: A mesh file; a clip (.npz); a .urdf or MJCF .xml file; a robot's name (see
+            `list_robots`); hinge, slider_chain or pendulum; or an object category (`CATEGORIES`).
+        body_type: learned (`LearnedBody`), articulated (rigid parts on predicted joints), rigid, a
+            soft solid, or a thin sheet. Auto is articulated if the network knows such shapes and
+            finds a part that moves, else rigid.
+        weights: Of learned and articulated bodies; see `kin4d.neurok.from_pretrained`.
+        material: A name or a `Material`: density, thickness and stiffness.
+        up: The axis of the file that points up; by default y for meshes, a clip's own for clips.
+        size: Metres of the diagonal of its bounding box; None keeps the file's.
+        pin: Sides (`SIDES`) of a solid or a sheet that are fixed.
+        dof: How many coordinates a learned body gets; None lets the spectrum decide.
+        seed: Of an object category.
+        package_path: Folders in which package:// meshes of a URDF are searched.
+    """
+    from kin4d.dynamics.materials import material as material_of
+    from kin4d.geometry.io.mesh_file import READS
+
+    what = str(what)
+    suffix = Path(what).suffix.lower()
+    if suffix in READS or suffix == ".npz":
+        mesh = _oriented(*_read(what, up), size=size)
+        chosen = material_of(material) if material is not None else None
+        return _mesh_body(mesh, body_type, weights, chosen, pin, dof)
+    if body_type != "auto" or pin or size is not None or dof is not None:
+        raise InputError(
+            f"'{what}' is made of rigid links: body type, pin, size and dof are for mesh files",
+            allowed=", ".join(READS),
+        )
+    return _named_body(what, seed, package_path)
+
+
+def side_vertices(vertices: np.ndarray, side: str) -> np.ndarray:
+    """[V] bool: within a fiftieth of the extent of one side of a box around vertices [V, 3]."""
+    if side not in SIDES:
+        raise InputError("there is no such side", value=side, allowed=", ".join(SIDES))
+    axis, sign = SIDES[side]
+    along = sign * vertices[:, axis]
+    return along >= along.max() - 0.02 * max(np.ptp(along), 1e-9)
+
+
+def z_up(points: np.ndarray, up: str) -> np.ndarray:
+    """Points [..., 3] of a file whose axis `up` points up, with z up."""
+    return points if up == "z" else points @ np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]])
+
+
+def _read(path: str, up: UpAxis | None) -> tuple[Mesh, str]:
+    from kin4d.geometry.clip import Clip
+    from kin4d.geometry.mesh import Mesh
+
+    if Path(path).suffix.lower() != ".npz":
+        return Mesh.load(path), up or "y"
+    clip = Clip.load(path)
+    return clip.mesh.replace_vertices(clip.vertices[0]), up or clip.up
+
+
+def _oriented(mesh: Mesh, up: str, *, size: float | None) -> Mesh:
+    """The mesh with z up, scaled to `size`."""
+    scale = 1.0
+    if size is not None:
+        if not (np.isfinite(size) and size > 0):
+            raise InputError("size must be positive", value=size, allowed="metres, > 0")
+        scale = size / mesh.bbox_diagonal
+    return mesh.replace_vertices(scale * z_up(mesh.vertices, up))
+
+
+def _named_body(name: str, seed: int, package_path: Sequence[str | Path]) -> Body:
+    from kin4d.bodies import analytic
+    from kin4d.bodies.robot.registry import list_robots, load_robot
+    from kin4d.geometry.io.mesh_file import READS
+    from kin4d.objects.procedural.categories import CATEGORIES, make_object
+
+    machines = {
+        one.__name__: one for one in (analytic.hinge, analytic.slider_chain, analytic.pendulum)
+    }
+    if name in machines:
+        return machines[name]()
+    if name in CATEGORIES:
+        return make_object(name, seed).body()
+    if Path(name).suffix or len(Path(name).parts) > 1 or name in list_robots():
+        return load_robot(name, search_roots=package_path)
+    raise InputError(
+        f"there is nothing called '{name}' to load",
+        allowed=f"a file ({', '.join(READS)}, .npz, .urdf, .xml); a robot (kin4d robot --list); "
+        f"{', '.join(machines)}; or an object: {', '.join(CATEGORIES)}",
+    )
+
+
+def _mesh_body(
+    mesh: Mesh,
+    body_type: BodyType,
+    weights: str | Path,
+    given: Material | None,
+    pin: Sequence[str],
+    dof: int | None,
+) -> Body:
+    from kin4d.bodies.floating import FloatingBase
+    from kin4d.bodies.inertial import Inertial
+    from kin4d.bodies.modal import ModalBody
+    from kin4d.bodies.rigid import RigidBody
+    from kin4d.dynamics.materials import Material
+
+    if dof is not None and body_type != "learned":
+        raise InputError("dof is for learned bodies", value=dof, allowed="body type learned")
+    if pin and body_type not in ("solid", "sheet"):
+        raise InputError(
+            f"a body of type {body_type} cannot be pinned", hint="choose body type sheet or solid"
+        )
+    material = given or Material()
+    if body_type in ("auto", "learned", "articulated"):
+        predicted = _predicted_body(mesh, body_type, weights, material.mass_of(mesh), dof)
+        if predicted is not None:
+            return predicted
+    if body_type in ("auto", "rigid"):
+        inertial = Inertial.of_mesh(mesh, density=material.density, thickness=material.thickness)
+        return FloatingBase(RigidBody(mesh, inertial=inertial))
+    on_side = [side_vertices(mesh.vertices, side) for side in pin]
+    pinned = np.flatnonzero(np.any(on_side, axis=0)) if pin else np.zeros(0, np.int64)
+    elastic = {"young": material.young, "density": material.density, "pinned": pinned}
+    if body_type == "solid":
+        soft = ModalBody.solid(mesh, **elastic)
+    else:
+        soft = ModalBody.sheet(mesh, thickness=material.thickness, **elastic)
+    return soft if len(pinned) else FloatingBase(soft)
+
+
+def _predicted_body(
+    mesh: Mesh, body_type: BodyType, weights: str | Path, mass: float, dof: int | None
+) -> Body | None:
+    """The body a network predicts; None if `body_type` is auto and the mesh should be rigid."""
+    from kin4d.neurok import LearnedBody, articulate
+    from kin4d.neurok.pretrained import neurok_weights_file
+
+    if body_type == "learned":
+        body = LearnedBody.from_mesh(mesh, weights, mass=mass, coordinates=dof)
+    else:
+        if body_type == "auto":
+            try:
+                neurok_weights_file(str(weights))
+            except InputError:
+                return None
+        body = articulate(mesh, weights, mass=mass)
+    unfamiliar = body.confidence is not None and body.confidence < MIN_CONFIDENCE
+    if body_type == "auto" and (unfamiliar or not body.coordinates):
+        return None
+    if unfamiliar:
+        warnings.warn(
+            "this shape is unlike those the model was trained on "
+            f"(confidence {body.confidence:.3f}): do not trust its motion",
+            LowConfidenceWarning,
+            stacklevel=4,
+        )
+    return body
