@@ -31,7 +31,7 @@ def main(robot: str = "sketch", output: Path = Path("out/examples")) -> None:
     q, _ = actions_to_q(actions, arm)
     q = resample(q, 49, body=arm)
 
-    size = arm.rest.diameter
+    size = arm.rest.bbox_diagonal
     camera = Camera.look_at((1.4 * size, -1.4 * size, size), (0, 0, 0.4 * size))
     video = render_bodies({"arm": arm}, [q], camera, fps=24)
     video.save(output / "arm_pointmap.npz")

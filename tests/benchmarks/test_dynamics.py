@@ -40,7 +40,7 @@ def test_a_fair_push_moves_its_vertex_as_far_as_it_says() -> None:
     inertia = np.einsum("pik,p,pil->kl", moving, body.mass.numpy(), moving)
     slope = vertex_jacobian(body, push.vertex)
     rate = push.duration * np.linalg.solve(inertia, slope.T @ push.force)
-    assert np.linalg.norm(slope @ rate) == pytest.approx(0.3 * body.rest.diameter)
+    assert np.linalg.norm(slope @ rate) == pytest.approx(0.3 * body.rest.bbox_diagonal)
     np.testing.assert_allclose(push.ours.at, body.rest.vertices[push.theirs.vertex])
 
 
@@ -53,7 +53,7 @@ def test_a_fair_push_counts_that_the_whole_floats() -> None:
     inertia = np.einsum("pik,p,pil->kl", moving, body.mass.numpy(), moving)
     slope = torch.func.jacfwd(lambda q: whole.vertices(q)[push.vertex])(whole.q0).numpy()
     rate = push.duration * np.linalg.solve(inertia, slope.T @ push.force)
-    assert np.linalg.norm(slope @ rate) == pytest.approx(0.3 * body.rest.diameter)
+    assert np.linalg.norm(slope @ rate) == pytest.approx(0.3 * body.rest.bbox_diagonal)
 
 
 def test_vertex_error_of_all_and_of_what_moves() -> None:

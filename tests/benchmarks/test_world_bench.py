@@ -61,10 +61,12 @@ def _episode(seed: int, kind: str) -> Episode:
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
-    seer = PartSegmenter(SegmenterConfig(parts=2, widths=(8, 8)))
-    painter = RefineNet(RefineConfig(widths=(8, 8)))
+    segmenter = PartSegmenter(SegmenterConfig(parts=2, widths=(8, 8)))
+    refiner = RefineNet(RefineConfig(widths=(8, 8)))
     file = tmp_path_factory.mktemp("weights") / "toy.safetensors"
-    ObjectWorldModel(seer, PartDynamics(DynamicsConfig(width=8, memory=8)), painter).save(file, {})
+    ObjectWorldModel(segmenter, PartDynamics(DynamicsConfig(width=8, memory=8)), refiner).save(
+        file, {}
+    )
     return file
 
 

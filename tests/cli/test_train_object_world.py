@@ -1,4 +1,4 @@
-"""`kin4d train world` and `kin4d train generator`: from a store to weights that imagine."""
+"""`kin4d train object-world` and `kin4d train diffusion`: from a store to weights that imagine."""
 
 import json
 from dataclasses import replace
@@ -33,7 +33,7 @@ def test_networks_are_trained_joined_and_used(store, tmp_path, capsys):
     from kin4d.export.video import write_image
 
     run = tmp_path / "run"
-    train = ["train", "world", "--out", str(run), "--episodes", str(store.path)]
+    train = ["train", "object-world", "--out", str(run), "--episodes", str(store.path)]
     assert main([*train, "--steps", "2", "--batch", "4", "--json"]) == 0
     weights = json.loads(capsys.readouterr().out)["weights"]
     episode = store.episode(0)
@@ -63,7 +63,7 @@ def test_a_generator_is_trained_on_kept_latents(store, tmp_path, capsys):
     from kin4d.world.object_world.batches import episode_observation
 
     run = tmp_path / "run"
-    train = ["train", "generator", "--out", str(run), "--episodes", str(store.path)]
+    train = ["train", "diffusion", "--out", str(run), "--episodes", str(store.path)]
     assert main([*train, "--steps", "1", "--batch", "2", "--control", "mask", "--json"]) == 0
     weights = json.loads(capsys.readouterr().out)["weights"]
     assert any((run / "latents").iterdir())
@@ -76,16 +76,26 @@ def test_one_network_is_trained_on_and_the_others_stay_as_they_ship(store, tmp_p
     from kin4d.training import load_tensors
     from kin4d.training.weights import weights_file
 
-    train = ["train", "world", "--out", str(tmp_path / "run"), "--episodes", str(store.path)]
-    some = ["--networks", "seer", "--start", "tiny", "--steps", "2", "--batch", "2", "--json"]
+    train = ["train", "object-world", "--out", str(tmp_path / "run"), "--episodes", str(store.path)]
+    some = [
+        "--networks",
+        "segmentation",
+        "--start",
+        "tiny",
+        "--steps",
+        "2",
+        "--batch",
+        "2",
+        "--json",
+    ]
     assert main([*train, *some]) == 0
     made, about = load_tensors(json.loads(capsys.readouterr().out)["weights"])
     ships, before = load_tensors(weights_file("tiny", "world"))
     assert made.keys() == ships.keys()
     changed = {name.split(".")[0] for name, one in made.items() if not one.equal(ships[name])}
-    assert changed == {"seer"}
-    assert about["about"]["mover"] == before["about"]["mover"]
-    assert about["about"]["seer"]["training"]["step"] == 2
+    assert changed == {"segmentation"}
+    assert about["about"]["dynamics"] == before["about"]["dynamics"]
+    assert about["about"]["segmentation"]["training"]["step"] == 2
 
 
 def test_a_codec_is_made_and_a_generator_works_in_its_latents(store, tmp_path, capsys):
@@ -97,7 +107,7 @@ def test_a_codec_is_made_and_a_generator_works_in_its_latents(store, tmp_path, c
     lost = json.loads(capsys.readouterr().out)
     assert 0 < lost["metres"] < 1
     shared = ["--codec", lost["codec"], "--batch", "1"]
-    assert main(["train", "generator", "--out", str(tmp_path / "run"), *shared, *where]) == 0
+    assert main(["train", "diffusion", "--out", str(tmp_path / "run"), *shared, *where]) == 0
     config = load_latent_video_model(tmp_path / "run").config
     assert (config.codec, config.latent_channels) == ("pca", 4)
 

@@ -106,7 +106,7 @@ def test_a_plate_hung_by_a_corner_swings_over_to_the_other_side() -> None:
     flat = Delaunay(np.column_stack([x, y]))
     mesh = Mesh(vertices=np.column_stack([x, y, 0 * x]), faces=flat.simplices, name="plate")
     plate = ModalBody.sheet(
-        mesh, young=1e9, thickness=5e-3, density=500.0, modes=4, handles=36, held=[0]
+        mesh, young=1e9, thickness=5e-3, density=500.0, modes=4, handles=36, pinned=[0]
     )
     run = simulate(Actor(plate, contacts=0), seconds=1.2)
     middle = run.clips[0].vertices.mean(1)
@@ -225,7 +225,7 @@ def test_a_diverging_run_keeps_its_frames() -> None:
 def test_scenes_merge_into_one_clip() -> None:
     falling = Actor(FloatingBase(RigidBody(box((0.1, 0.1, 0.1)))), material=Material(damping=0.0))
     floor = box((1, 1, 0.1))
-    floor = floor.with_vertices(floor.vertices - np.array([0, 0, 2.0]))
+    floor = floor.replace_vertices(floor.vertices - np.array([0, 0, 2.0]))
     falling = replace(falling, q=[2, 0, 0, 0, 0, 0])
     run = simulate(Scene([falling, pendulum()], obstacles=[floor]), seconds=0.1)
     clip = run.clip

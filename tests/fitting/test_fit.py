@@ -16,7 +16,7 @@ from kin4d.geometry.sampling import sample_surface
 
 def cloud(body: Body, q: torch.Tensor, count: int = 3000, seed: int = 9) -> np.ndarray:
     """Unordered points of the body's surface at q."""
-    mesh = body.rest.with_vertices(body.vertices(q).numpy())
+    mesh = body.rest.replace_vertices(body.vertices(q).numpy())
     return sample_surface(mesh, count, seed=seed).points(mesh.vertices)
 
 
@@ -59,7 +59,7 @@ def test_half_a_noisy_cloud_is_enough() -> None:
 def test_a_mesh_is_a_target_too() -> None:
     body = hinge()
     q = torch.tensor([0.7], dtype=torch.float64)
-    found = fit(body, body.rest.with_vertices(body.vertices(q).numpy()))
+    found = fit(body, body.rest.replace_vertices(body.vertices(q).numpy()))
     assert found.q == pytest.approx([0.7], abs=0.02)
 
 
@@ -128,7 +128,7 @@ def test_the_target_says_what_belongs_together(
     body = _Sliders(mesh, np.array(said)[which])
     truth = _Sliders(mesh, np.array(true)[which])
     goal = truth.vertices(torch.tensor(moves, dtype=torch.float64)).numpy()
-    found = fit(body, sample_surface(mesh.with_vertices(goal), 3000, seed=4).points(goal))
+    found = fit(body, sample_surface(mesh.replace_vertices(goal), 3000, seed=4).points(goal))
     assert isinstance(found.body, _Sliders)
     np.testing.assert_array_equal(found.body.parts == 0, truth.parts == 0)
     np.testing.assert_allclose(found.vertices, goal, atol=0.01)
@@ -140,7 +140,7 @@ def test_what_is_right_already_is_left_alone() -> None:
     mesh = _row_of_boxes(0.0, 0.8)
     body = _Sliders(mesh, mesh.components[mesh.faces[:, 0]])
     goal = body.vertices(torch.tensor([0.3, 0.0], dtype=torch.float64)).numpy()
-    found = fit(body, sample_surface(mesh.with_vertices(goal), 3000, seed=4).points(goal))
+    found = fit(body, sample_surface(mesh.replace_vertices(goal), 3000, seed=4).points(goal))
     assert found.body is body
     assert found.moved == ("up0",)
 

@@ -35,5 +35,5 @@ def two_boxes() -> Mesh:
     """A small box on a large one, apart from it."""
     lid = box((0.4, 0.4, 0.05))
     return Mesh.concatenate(
-        [box((0.5, 0.5, 0.3)), lid.with_vertices(lid.vertices + np.array([0, 0, 0.2]))]
+        [box((0.5, 0.5, 0.3)), lid.replace_vertices(lid.vertices + np.array([0, 0, 0.2]))]
     )

@@ -72,7 +72,7 @@ def test_it_is_compiled_by_its_frames(two_boxes: Mesh, weights: Path, up: str) -
     places = sample_surface(body.rest, 20, seed=0)
     found = compile_kinematics(body, places)
     assert isinstance(found, SkinnedKinematics)
-    assert found.error < 1e-3 * body.rest.diameter
+    assert found.error < 1e-3 * body.rest.bbox_diagonal
     q = body.sample(1, seed=2)[0]
     points = found.points(q.numpy(), found.embed(q.numpy())[0])
     np.testing.assert_allclose(points, body.points(q).numpy(), atol=4e-3)
@@ -90,17 +90,17 @@ def test_held_vertices_stay_and_near_ones_move_less(two_boxes: Mesh, weights: Pa
     free = LearnedBody.from_mesh(two_boxes, weights, coordinates=3)
     moved = np.linalg.norm(free.vertices(free.sample(1)[0]).numpy() - two_boxes.vertices, axis=1)
     held = np.flatnonzero(moved > 0.5 * moved.max())[:2]
-    body = LearnedBody.from_mesh(two_boxes, weights, coordinates=3, held=held)
+    body = LearnedBody.from_mesh(two_boxes, weights, coordinates=3, pinned=held)
     now = body.vertices(body.sample(1)[0]).numpy()
     np.testing.assert_allclose(now[held], two_boxes.vertices[held], atol=1e-9)
     assert np.linalg.norm(now - two_boxes.vertices, axis=1).max() > 1e-3
     with pytest.raises(InputError, match="held"):
-        LearnedBody.from_mesh(two_boxes, weights, held=[len(two_boxes.vertices)])
+        LearnedBody.from_mesh(two_boxes, weights, pinned=[len(two_boxes.vertices)])
 
 
 def test_turning_the_mesh_turns_the_motion(two_boxes: Mesh, weights: Path) -> None:
     upright = LearnedBody.from_mesh(two_boxes, weights, coordinates=2)
-    lying = two_boxes.with_vertices(two_boxes.vertices[:, [0, 2, 1]] * np.array([1, 1, -1.0]))
+    lying = two_boxes.replace_vertices(two_boxes.vertices[:, [0, 2, 1]] * np.array([1, 1, -1.0]))
     turned = LearnedBody.from_mesh(lying, weights, up="y", coordinates=2)
     q = torch.tensor([0.5, -0.5], dtype=torch.float64)
     expected = upright.vertices(q).numpy()[:, [0, 2, 1]] * np.array([1, 1, -1.0])
@@ -210,6 +210,6 @@ def test_points_that_move_by_themselves_have_no_parts(two_boxes: Mesh, tmp_path:
     q = body.sample(3)
     together = body.vertices(q)
     torch.testing.assert_close(together, torch.stack([body.vertices(row) for row in q]))
-    found = fit(body, two_boxes.with_vertices(together[0].numpy()), follow=1, iterations=4)
+    found = fit(body, two_boxes.replace_vertices(together[0].numpy()), follow=1, iterations=4)
     assert found.body is body
     assert found.error < found.rest_error

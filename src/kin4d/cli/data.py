@@ -165,7 +165,7 @@ class DataPreview:
 
 
 _Action = Annotated[
-    Annotated[DataObjects, tyro.conf.subcommand("objects")]
+    Annotated[DataObjects, tyro.conf.subcommand("neurok")]
     | Annotated[DataEpisodes, tyro.conf.subcommand("episodes")]
     | Annotated[DataStats, tyro.conf.subcommand("stats")]
     | Annotated[DataVerify, tyro.conf.subcommand("verify")]

@@ -107,9 +107,9 @@ class TrainNeurok(TrainingOptions):
 
 
 Task = (
-    Annotated[TrainNeurok, tyro.conf.subcommand("objects")]
-    | Annotated[TrainObjectWorld, tyro.conf.subcommand("world")]
-    | Annotated[TrainDiffusion, tyro.conf.subcommand("generator")]
+    Annotated[TrainNeurok, tyro.conf.subcommand("neurok")]
+    | Annotated[TrainObjectWorld, tyro.conf.subcommand("object-world")]
+    | Annotated[TrainDiffusion, tyro.conf.subcommand("diffusion")]
     | Annotated[TrainCodec, tyro.conf.subcommand("codec")]
 )
 

@@ -29,7 +29,7 @@ _JUDGED = 16  # held-out episodes that tell what a codec loses
 class TrainCodec(EpisodeTrainingOptions):
     """Train a VAE on episodes, or fit a linear codec; run the same command again to go on.
 
-    `kin4d train generator --codec OUT/codec.safetensors` then works in its latents.
+    `kin4d train diffusion --codec OUT/codec.safetensors` then works in its latents.
     """
 
     form: Literal["vae", "pca"] = "vae"

@@ -1,4 +1,4 @@
-"""`kin4d train generator`: a world model in the form of Kinema4D, at any size."""
+"""`kin4d train diffusion`: a world model in the form of Kinema4D, at any size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kin4d train world`: from a store of episodes to a world model's weights."""
+"""`kin4d train object-world`: from a store of episodes to a world model's weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _DEV = 60  # episodes that checkpoints are judged by
 _UNMEASURED = 4  # of so many lessons, one has fingers that go where they are told
 
-Network = Literal["gauge", "seer", "mover", "painter"]
+Network = Literal["depth", "segmentation", "dynamics", "refinement"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,8 @@ class TrainObjectWorld(EpisodeTrainingOptions):
     one file. Under `accelerate launch` or `torchrun` the same command uses all processes.
     """
 
-    networks: tuple[Network, ...] = ("gauge", "seer", "mover")
-    """Which to train. A world needs seer and mover; gauge and painter join it if they are there."""
+    networks: tuple[Network, ...] = ("depth", "segmentation", "dynamics")
+    """Which to train. A world needs segmentation and dynamics; depth and refinement join it if they are there."""
     count: int | None = None
     """Training episodes: the first so many of the store, which may still grow; by default all."""
     batch: int = 16
@@ -41,7 +41,7 @@ class TrainObjectWorld(EpisodeTrainingOptions):
     length: int = 20
     """Frames of a window of motion."""
     start: str | None = None
-    """Weights that gauge, seer and mover begin from, with a new schedule: a run's folder, a file or
+    """Weights that depth, segmentation and dynamics begin from, with a new schedule: a run's folder, a file or
     a name that ships, of one network or of a whole world, whose other networks then stay as they
     are. By default chance."""
 
@@ -65,7 +65,7 @@ class TrainObjectWorld(EpisodeTrainingOptions):
 
         return replace(PLANS[name], **self.changes)
 
-    def _gauge(self, store: EpisodeSource, train: list[int], dev: list[int], data: dict) -> None:
+    def _depth(self, store: EpisodeSource, train: list[int], dev: list[int], data: dict) -> None:
         from kin4d.world.object_world.batches import depth_batches
         from kin4d.world.object_world.train import train_depth
 
@@ -74,14 +74,16 @@ class TrainObjectWorld(EpisodeTrainingOptions):
             lambda rank, step: depth_batches(
                 store, train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step
             ),
-            self.out / "gauge",
-            plan=self._plan("gauge"),
+            self.out / "depth",
+            plan=self._plan("depth"),
             dev=list(islice(judged, 4)),
             start=self.start,
             data={**data, "batch": self.batch},
         )
 
-    def _seer(self, store: EpisodeSource, train: list[int], dev: list[int], data: dict) -> None:
+    def _segmentation(
+        self, store: EpisodeSource, train: list[int], dev: list[int], data: dict
+    ) -> None:
         from kin4d.world.object_world.batches import segmentation_batches
         from kin4d.world.object_world.train import train_segmentation
 
@@ -94,20 +96,20 @@ class TrainObjectWorld(EpisodeTrainingOptions):
             lambda rank, step: segmentation_batches(
                 store, train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step
             ),
-            self.out / "seer",
-            plan=self._plan("seer"),
+            self.out / "segmentation",
+            plan=self._plan("segmentation"),
             dev=list(islice(judged, 4)),
             start=self.start,
             data={**data, "batch": self.batch},
         )
 
-    def _mover(self, store: EpisodeSource, train: list[int], dev: list[int], data: dict) -> None:
+    def _dynamics(self, store: EpisodeSource, train: list[int], dev: list[int], data: dict) -> None:
         from kin4d.world.object_world.train import train_dynamics
 
         train_dynamics(
             self._lessons(store, train, "train"),
-            self.out / "mover",
-            plan=self._plan("mover"),
+            self.out / "dynamics",
+            plan=self._plan("dynamics"),
             dev=self._lessons(store, dev[:_DEV], "val"),
             batch=self.windows,
             length=self.length,
@@ -141,7 +143,9 @@ class TrainObjectWorld(EpisodeTrainingOptions):
         save_dynamics_samples(file, lessons)
         return lessons
 
-    def _painter(self, store: EpisodeSource, train: list[int], dev: list[int], data: dict) -> None:
+    def _refinement(
+        self, store: EpisodeSource, train: list[int], dev: list[int], data: dict
+    ) -> None:
         from kin4d.world.object_world.batches import refine_batches
         from kin4d.world.object_world.train import train_refinement
 
@@ -158,8 +162,8 @@ class TrainObjectWorld(EpisodeTrainingOptions):
                 seed=self.seed + PROCESS_SEED * rank,
                 step=step,
             ),
-            self.out / "painter",
-            plan=self._plan("painter"),
+            self.out / "refinement",
+            plan=self._plan("refinement"),
             dev=list(islice(judged, 4)),
             data={**data, "batch": 4 * few},
         )
@@ -177,7 +181,9 @@ class TrainObjectWorld(EpisodeTrainingOptions):
                 begun, facts = ObjectWorldModel.load(self.start), told["about"]
         folders = {name: self.out / name for name in get_args(Network)}
         there = {n: f for n, f in folders.items() if (f / "weights.safetensors").exists()}
-        missing = [name for name in ("seer", "mover") if begun is None and name not in there]
+        missing = [
+            name for name in ("segmentation", "dynamics") if begun is None and name not in there
+        ]
         file = self.out / "weights.safetensors"
         if missing:
             print_result(

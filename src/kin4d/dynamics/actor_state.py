@@ -74,7 +74,7 @@ class ActorState:
         own = float(body.mass.sum())
         scale = 1.0 if actor.mass is None else actor.mass / own
         self.map = compile_kinematics(body, merge_point_sets(places), mass_scale=scale)
-        self.size = mesh.diameter
+        self.size = mesh.bbox_diagonal
         self._setting = ActorConstants(
             body.q0.numpy(), body.limits.numpy(), self.material, self.map, sites, pieces
         )

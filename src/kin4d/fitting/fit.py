@@ -124,7 +124,7 @@ def _least_error(body: Body, q: Tensor, points: np.ndarray, seed: int) -> float:
 
 def _search(body: Body, points: np.ndarray, partial: bool, seed: int) -> IcpSolver:
     limits = getattr(body, "search_limits", body.limits)
-    return IcpSolver(_probe(body, seed), points, body.rest.diameter, limits, partial)
+    return IcpSolver(_probe(body, seed), points, body.rest.bbox_diagonal, limits, partial)
 
 
 def _follow(

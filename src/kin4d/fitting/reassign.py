@@ -73,7 +73,7 @@ def reassign_parts(
     mesh, parts, pieces = body.rest, body.parts, body.pieces
     if parts is None:
         return None
-    size, count = mesh.diameter, int(pieces.max()) + 1
+    size, count = mesh.bbox_diagonal, int(pieces.max()) + 1
     probes = _probes(mesh, pieces, seed)
     piece, rest = pieces[probes.face], probes.points(mesh.vertices)
     number = np.bincount(piece, minlength=count)

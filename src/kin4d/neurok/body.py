@@ -106,7 +106,7 @@ class LearnedBody:
         coordinates: int | None = None,
         metric: Metric = "mass",
         points: int = 1024,
-        held: Sequence[int] | np.ndarray = (),
+        pinned: Sequence[int] | np.ndarray = (),
     ) -> LearnedBody:
         """Give a mesh coordinates.
 
@@ -119,14 +119,14 @@ class LearnedBody:
                 is not sure of. Mechanics rather wants joints: see `kin4d.neurok.articulate`.
             metric: What it is the spectrum of; see `kin4d.neurok.reduction`.
             points: Surface samples the networks look at.
-            held: Vertices that stay where they are, such as an edge of a flag; what is near them
+            pinned: Vertices that stay where they are, such as an edge of a flag; what is near them
                 moves less. What hangs by a point turns about it: give it a `Handle` there instead.
         """
         net, familiarity = cached_model(str(model))
         reading = sample_mesh(mesh, up=up, points=points)
         settled = snap_to_components(net, mesh, reading)
-        if len(held):
-            settled = settled.holding(np.asarray(held, np.int64))
+        if len(pinned):
+            settled = settled.holding(np.asarray(pinned, np.int64))
         body = cls(settled, mass=mass, count=coordinates, metric=metric)
         if familiarity is not None:
             body.confidence = float(familiarity.confidence(settled.shape.encoding)[0])

@@ -28,7 +28,7 @@ def from_pretrained(name: str | Path) -> tuple[Neurok, OodDetector | None]:
             the Hugging Face hub.
     """
     tensors, about = read_weights(
-        neurok_weights_file(name), model="neurok", version=VERSION, train="kin4d train objects"
+        neurok_weights_file(name), model="neurok", version=VERSION, train="kin4d train neurok"
     )
     known = {k[len(_FAMILIAR) :]: tensors.pop(k) for k in list(tensors) if k.startswith(_FAMILIAR)}
     model = Neurok(NeurokConfig.from_dict(about["config"]))

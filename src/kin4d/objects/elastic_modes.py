@@ -108,7 +108,7 @@ class ElasticModes:
         for carrier, share, arm in zip(carriers.T, shares.T, arms.transpose(1, 0, 2), strict=True):
             turned = np.einsum("vij,vj->vi", turns[carrier], arm)
             scaled += share[:, None] * (nodes[carrier] + turned)
-        return scaled * self.mesh.diameter + self.mesh.bounds.mean(0)
+        return scaled * self.mesh.bbox_diagonal + self.mesh.bounds.mean(0)
 
     def sequence(
         self,
@@ -197,7 +197,7 @@ class ElasticModes:
     @cached_property
     def _binding(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Carriers [V, K], shares [V, K] and arms [V, K, 3] of the mesh's vertices."""
-        vertices = (self.mesh.vertices - self.mesh.bounds.mean(0)) / self.mesh.diameter
+        vertices = (self.mesh.vertices - self.mesh.bounds.mean(0)) / self.mesh.bbox_diagonal
         near = min(_CARRIERS, len(self.cloud.nodes))
         distance, carriers = KDTree(self.cloud.nodes).query(vertices, k=near)
         # Compact support: a node's share fades to nothing before another takes its place.

@@ -30,7 +30,7 @@ def test_the_field_of_a_ball() -> None:
 
 def test_overlapping_pieces_are_one_solid() -> None:
     shifted = box((1, 1, 1))
-    shifted = shifted.with_vertices(shifted.vertices + np.array([0.5, 0, 0]))
+    shifted = shifted.replace_vertices(shifted.vertices + np.array([0.5, 0, 0]))
     field = distance_field(Mesh.concatenate([box((1, 1, 1)), shifted]), spacing=0.1)
     slope = np.empty(3)
     assert sample_sdf(field, np.array([0.25, 0.0, 0.0]), slope) < 0

@@ -84,7 +84,7 @@ def test_a_lump_settles_on_the_ground() -> None:
     actor = Actor(FloatingBase(RigidBody(lump)), material="rubber", q=[0, 0, 0.4, 0.3, 0.5, 0])
     clip = simulate(Scene([actor], ground=0.0), seconds=4).clips[0]
     assert clip.diagnostics["kinetic"][-1] < 1e-3 * clip.diagnostics["kinetic"].max()
-    assert clip.vertices[..., 2].min() > -0.01 * lump.diameter
+    assert clip.vertices[..., 2].min() > -0.01 * lump.bbox_diagonal
 
 
 def test_an_obstacle_holds_a_block() -> None:

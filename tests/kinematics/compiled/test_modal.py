@@ -17,7 +17,7 @@ from kin4d.kinematics.compiled.modal import ModalKinematics
 def test_points_places_and_jacobians_agree(floating: bool) -> None:
     mesh = box((0.4, 0.1, 0.06))
     held = [] if floating else np.flatnonzero(mesh.vertices[:, 0] < -0.199)
-    soft = ModalBody.solid(mesh, young=1e5, density=500.0, modes=4, cells=60, held=held)
+    soft = ModalBody.solid(mesh, young=1e5, density=500.0, modes=4, cells=60, pinned=held)
     body = FloatingBase(soft) if floating else soft
     places = sample_surface(mesh, 20, seed=0)
     found = ModalKinematics(soft, places, floating=floating, mass_scale=2.0)

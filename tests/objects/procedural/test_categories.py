@@ -127,7 +127,7 @@ def test_body_agrees_with_arrays(category: str) -> None:
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_seeds_vary(category: str) -> None:
     made = [make_object(category, seed) for seed in range(12)]
-    diameters = [round(obj.diameter, 7) for obj in made]
+    diameters = [round(obj.bbox_diagonal, 7) for obj in made]
     counts = {sum(len(link.faces) for link in obj.links) for obj in made}
     assert len(set(diameters)) == len(diameters)
     assert len(counts) >= 3

@@ -92,7 +92,7 @@ def test_overlap_at_rest_is_found_and_measured() -> None:
 
 def test_overlap_within_the_clearance_is_forgiven() -> None:
     obj = cupboard()
-    assert validate_object(cupboard(shift=0.8 * CLEARANCE * obj.diameter)) == []
+    assert validate_object(cupboard(shift=0.8 * CLEARANCE * obj.bbox_diagonal)) == []
 
 
 def test_overlap_somewhere_in_the_range_is_found() -> None:

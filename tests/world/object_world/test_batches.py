@@ -1,4 +1,4 @@
-"""Lessons: first frames as a seer is shown them."""
+"""Lessons: first frames as a segmenter is shown them."""
 
 from collections.abc import Iterator
 

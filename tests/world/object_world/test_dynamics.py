@@ -60,16 +60,16 @@ def test_what_is_next_to_the_robot_is_carried_exactly_as_it_moves():
 
 def test_a_part_moves_the_same_anywhere_on_the_table_and_its_pose_says_how():
     torch.manual_seed(0)
-    mover = PartDynamics(DynamicsConfig()).eval()
-    torch.nn.init.normal_(mover.decide[-1].weight, std=0.05)
+    dynamics = PartDynamics(DynamicsConfig()).eval()
+    torch.nn.init.normal_(dynamics.decide[-1].weight, std=0.05)
     track, parts, others, owner, felt = _lesson(1).tensors()
     away = torch.tensor([0.7, -0.4, 0.0])
-    poses = rollout_parts(mover, track, parts, others, owner, felt, 0.1)
-    elsewhere = rollout_parts(mover, track + away, parts + away, others + away, owner, felt, 0.1)
+    poses = rollout_parts(dynamics, track, parts, others, owner, felt, 0.1)
+    elsewhere = rollout_parts(dynamics, track + away, parts + away, others + away, owner, felt, 0.1)
     torch.testing.assert_close(elsewhere[..., :3], poses[..., :3], atol=1e-3, rtol=0)
-    state = mover.begin(parts)
+    state = dynamics.begin(parts)
     step = torch.tensor([0.1])
-    state, _ = mover.step(state, track[:1], track[1:2], others[None], step, felt[None, :2])
+    state, _ = dynamics.step(state, track[:1], track[1:2], others[None], step, felt[None, :2])
     torch.testing.assert_close(
         state.points, transformed_points(state.pose, parts), atol=1e-5, rtol=0
     )
@@ -78,12 +78,12 @@ def test_a_part_moves_the_same_anywhere_on_the_table_and_its_pose_says_how():
 @pytest.mark.parametrize("sense", ["opening", "lag"])
 def test_what_the_robot_feels_matters_if_it_is_known(sense):
     torch.manual_seed(0)
-    mover = PartDynamics(DynamicsConfig()).eval()
-    torch.nn.init.normal_(mover.decide[-1].weight, std=0.05)
+    dynamics = PartDynamics(DynamicsConfig()).eval()
+    torch.nn.init.normal_(dynamics.decide[-1].weight, std=0.05)
     *arrays, felt = _lesson(1).tensors()
     columns = torch.tensor([sense == "opening"] + [sense == "lag"] * 3)
     nothing, unknown = torch.where(columns, 0.0, felt), torch.where(columns, torch.nan, felt)
-    ends = [rollout_parts(mover, *arrays, one, 0.1)[-1] for one in (felt, nothing, unknown)]
+    ends = [rollout_parts(dynamics, *arrays, one, 0.1)[-1] for one in (felt, nothing, unknown)]
     assert all(end.isfinite().all() for end in ends)
     assert not torch.allclose(ends[0], ends[1], atol=1e-6)
     assert not torch.allclose(ends[1], ends[2], atol=1e-6)
@@ -109,21 +109,21 @@ def test_what_the_robot_feels_turns_with_the_room():
 
 def test_futures_differ_by_chance_and_agree_by_seed():
     torch.manual_seed(0)
-    mover = PartDynamics(DynamicsConfig()).eval()
+    dynamics = PartDynamics(DynamicsConfig()).eval()
     arrays = _lesson(2).tensors()
-    likely = rollout_parts(mover, *arrays, 0.1)
+    likely = rollout_parts(dynamics, *arrays, 0.1)
     first, again = (
-        rollout_parts(mover, *arrays, 0.1, torch.Generator().manual_seed(3)) for _ in range(2)
+        rollout_parts(dynamics, *arrays, 0.1, torch.Generator().manual_seed(3)) for _ in range(2)
     )
     assert torch.equal(first, again)
     assert not torch.equal(first, likely)
 
 
 def test_views_make_motions_turn_with_the_room():
-    """Asked about one view, a mover says what depends on where north is; of many, less so."""
+    """Asked about one view, a dynamics says what depends on where north is; of many, less so."""
     torch.manual_seed(0)
-    mover = PartDynamics(DynamicsConfig()).eval()
-    torch.nn.init.normal_(mover.decide[-1].weight, std=0.05)
+    dynamics = PartDynamics(DynamicsConfig()).eval()
+    torch.nn.init.normal_(dynamics.decide[-1].weight, std=0.05)
     track, parts, others, owner, felt = _lesson(2).tensors()
     c, s = np.cos(0.9), np.sin(0.9)
     turn = torch.tensor([[c, -s, 0], [s, c, 0], [0, 0, 1]], dtype=torch.float32)
@@ -133,16 +133,16 @@ def test_views_make_motions_turn_with_the_room():
     def ends(views: int) -> tuple[torch.Tensor, torch.Tensor]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("kin4d.world.object_world.rollout.VIEWS", views)
-            one = rollout_parts(mover, track, parts, others, owner, felt, 0.1)[-1]
+            one = rollout_parts(dynamics, track, parts, others, owner, felt, 0.1)[-1]
             there = [points @ turn.T for points in (track, parts, others)]
-            other = rollout_parts(mover, *there, owner, turned, 0.1)[-1]
+            other = rollout_parts(dynamics, *there, owner, turned, 0.1)[-1]
         places = transformed_points(one, parts)
         return places, transformed_points(other, there[1]) @ turn
 
     (one, other), (many, others_too) = ends(1), ends(8)
     assert (many - others_too).norm(dim=-1).mean() < 0.5 * (one - other).norm(dim=-1).mean()
     torch.testing.assert_close(
-        torch.linalg.det(rollout_parts(mover, *_lesson(2).tensors(), 0.1)[..., :3]),
+        torch.linalg.det(rollout_parts(dynamics, *_lesson(2).tensors(), 0.1)[..., :3]),
         torch.ones(20, 1),
         atol=1e-4,
         rtol=0,
@@ -185,13 +185,13 @@ def test_hits_and_the_misses_they_nearly_were_are_seen_side_by_side():
 
 
 @pytest.mark.slow
-def test_a_mover_learns_what_a_hand_carries(tmp_path):
+def test_a_dynamics_learns_what_a_hand_carries(tmp_path):
     lessons = [_lesson(seed) for seed in range(6)]
     batch = next(sample_windows(lessons, batch=16, length=6, seed=9))
     torch.manual_seed(0)
     before = float(dynamics_loss(PartDynamics(DynamicsConfig()), batch, 0.0)[0].detach())
-    mover = train_dynamics(
+    dynamics = train_dynamics(
         lessons, tmp_path, plan=TrainConfig(steps=120, warm=10, average=0.9), batch=16, length=6
     )
-    assert float(dynamics_loss(mover, batch, 0.0)[0]) < 0.5 * before
-    assert evaluate_dynamics(mover, lessons)["ratio"] < 0.6
+    assert float(dynamics_loss(dynamics, batch, 0.0)[0]) < 0.5 * before
+    assert evaluate_dynamics(dynamics, lessons)["ratio"] < 0.6

@@ -36,7 +36,7 @@ def world():
         RefineNet(RefineConfig(widths=WIDTHS)),
         DepthNet(DepthConfig(widths=WIDTHS)),
     )
-    for network in (made.seer, made.painter, made.gauge):
+    for network in (made.segmentation, made.refinement, made.depth):
         torch.nn.init.normal_(network.network.leave.weight, std=0.1)
     return made
 
@@ -65,7 +65,7 @@ def test_depth_is_told_where_none_is_given(world, situation):
     robot = situation.robot.mask[0] > 0
     np.testing.assert_array_equal(told[robot], situation.robot.xyz[0][robot])
     with pytest.raises(InputError, match="without depth"):
-        ObjectWorldModel(world.seer, world.mover).imagine(blind)
+        ObjectWorldModel(world.segmentation, world.dynamics).imagine(blind)
 
 
 def test_other_weights_are_refused(world, tmp_path):
@@ -75,7 +75,7 @@ def test_other_weights_are_refused(world, tmp_path):
     with pytest.raises(InputError, match="another model"):
         ObjectWorldModel.load(tmp_path / "x.safetensors")
     tensors, about = load_tensors(file)
-    about["config"]["mover"]["wheels"] = 4
+    about["config"]["dynamics"]["wheels"] = 4
     save_tensors(tmp_path / "newer.safetensors", tensors, about)
     with pytest.raises(InputError, match="upgrade kin4d"):
         ObjectWorldModel.load(tmp_path / "newer.safetensors")

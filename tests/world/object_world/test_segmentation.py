@@ -26,11 +26,11 @@ def test_strays_are_let_go_and_pieces_are_kept():
 
 def test_a_mirror_image_changes_nothing_but_sides():
     torch.manual_seed(0)
-    seer = PartSegmenter(SegmenterConfig(parts=3, widths=(8, 16)))
-    torch.nn.init.normal_(seer.network.leave.weight)
+    segmenter = PartSegmenter(SegmenterConfig(parts=3, widths=(8, 16)))
+    torch.nn.init.normal_(segmenter.network.leave.weight)
     view = torch.randn(8, 16, 32)
     view[7] = 0
-    told, mirrored = seer.parts(view), seer.parts(view.flip(-1))[:, ::-1]
+    told, mirrored = segmenter.parts(view), segmenter.parts(view.flip(-1))[:, ::-1]
     # The names of parts may differ; what belongs together does not.
     named = {(a, b) for a, b in zip(told.ravel().tolist(), mirrored.ravel().tolist(), strict=True)}
     assert len(named) == len({a for a, _ in named}) == len({b for _, b in named}) > 1
@@ -53,12 +53,12 @@ def test_what_is_far_apart_is_not_one_part():
 
 def test_the_robot_is_no_part_and_crumbs_are_none():
     torch.manual_seed(0)
-    seer = PartSegmenter(SegmenterConfig(parts=2, widths=(8, 16)))
-    torch.nn.init.normal_(seer.network.leave.weight)
+    segmenter = PartSegmenter(SegmenterConfig(parts=2, widths=(8, 16)))
+    torch.nn.init.normal_(segmenter.network.leave.weight)
     robot = np.zeros((16, 32), bool)
     robot[:, :9] = True
     image = np.random.default_rng(0).integers(0, 255, (16, 32, 3)).astype(np.uint8)
     xyz = np.full((16, 32, 3), np.nan, np.float32)
-    label = seer.parts(frame_features(image, xyz, robot))
+    label = segmenter.parts(frame_features(image, xyz, robot))
     assert (label[:, :9] == NOBODY).all()
     assert all((label == one).sum() == 0 or (label == one).sum() >= 4 for one in range(2))

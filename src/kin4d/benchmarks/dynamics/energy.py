@@ -61,7 +61,7 @@ def _cases(quick: bool, seed: int) -> Iterator[tuple[str, bool, Actor, bool]]:
     rng = np.random.default_rng(seed)
     yield "double pendulum", False, _still(pendulum(), np.array([1.2, 0.8]), ()), True
     mesh = box((0.5, 0.1, 0.06), name="bar")
-    bar = ModalBody.solid(mesh, young=2e5, density=1000.0, modes=3, held=_left(mesh))
+    bar = ModalBody.solid(mesh, young=2e5, density=1000.0, modes=3, pinned=_left(mesh))
     start = 0.25 * bar.limits[:, 1].numpy() * rng.uniform(-1, 1, len(bar.q0))
     yield "elastic bar", False, _still(bar, start, (Spring(bar.stiffness.numpy()),)), True
     arm = load_robot("sketch")

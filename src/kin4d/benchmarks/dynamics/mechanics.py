@@ -63,7 +63,7 @@ def _bodies(objects: int, robots: int, seed: int) -> Iterator[tuple[str, Articul
 
 def _row(body: ArticulatedBody, rng: np.random.Generator) -> dict[str, float]:
     push = make_push_case(body, rng)
-    size = body.rest.diameter
+    size = body.rest.bbox_diagonal
     row: dict[str, float] = {"coordinates": len(body.coordinates)}
     unbounded = np.tile([-np.inf, np.inf], (len(body.coordinates), 1))
     for stops, label in ((False, "free joints"), (True, "joints with stops")):

@@ -98,7 +98,7 @@ def _articulated(made: ArticulatedObject, rng: np.random.Generator) -> dict[str,
         push = make_push_case(body, rng)
         truth = MujocoTree(body).run(seconds=1, pushes=[push.theirs], fps=_FPS)
         true = truth.vertices
-        if np.linalg.norm(true - true[0], axis=-1).max() > 0.05 * body.rest.diameter:
+        if np.linalg.norm(true - true[0], axis=-1).max() > 0.05 * body.rest.bbox_diagonal:
             break
     q = torch.from_numpy(low + (high - low) * rng.random((64, len(low))))
     with torch.no_grad():
@@ -119,7 +119,7 @@ def _soft(kind: str, seed: int) -> dict[str, VertexError]:
     truth = simulate_scene(scene, name=kind, frames=_FRAMES, fps=_FPS)
     mesh = Mesh(vertices=truth.vertices[0], faces=truth.faces, name=kind)
     is_sheet = scene.dimension == 2
-    modal = modal_body(scene, mesh, truth.pins, wrinkles=True)
+    modal = modal_body(scene, mesh, truth.pins, low_membrane_stiffness=True)
     methods: dict[str, Callable[[], Body]] = {
         "warped modes": lambda: modal,
         "linear modes": lambda: modal_body(scene, mesh, truth.pins, warp=False),
@@ -130,7 +130,9 @@ def _soft(kind: str, seed: int) -> dict[str, VertexError]:
         held, count = (held_edge(mesh, truth.pins), None) if is_sheet else ((), _COORDINATES)
         if not is_sheet:
             lent = modal_body(scene, mesh, truth.pins, modes=_LENT)
-        methods["learned"] = lambda: maker.from_mesh(mesh, mass=mass, coordinates=count, held=held)
+        methods["learned"] = lambda: maker.from_mesh(
+            mesh, mass=mass, coordinates=count, pinned=held
+        )
     return _errors(
         truth.vertices, methods, lambda body: acting_on(scene, mesh, truth.pins, body, lent)
     )
@@ -141,12 +143,12 @@ def modal_body(
     mesh: Mesh,
     pins: np.ndarray | None,
     *,
-    wrinkles: bool = False,
+    low_membrane_stiffness: bool = False,
     **options: Any,
 ) -> ModalBody:
     """The modal body of a soft scene: the same surface, material and pins.
 
-    If it is a sheet that `wrinkles`, its stretch is left to the membrane of `acting_on`.
+    If it is a sheet that `low_membrane_stiffness`, its stretch is left to the membrane of `acting_on`.
     """
     material = scene.material
     held = [] if pins is None else pins
@@ -154,7 +156,7 @@ def modal_body(
     if scene.dimension == 3:
         density = float(scene.masses.sum()) / abs(signed_volume(mesh))
         return ModalBody.solid(
-            mesh, young=young, poisson=material["poisson"], density=density, held=held, **options
+            mesh, young=young, poisson=material["poisson"], density=density, pinned=held, **options
         )
     return ModalBody.sheet(
         mesh,
@@ -162,8 +164,8 @@ def modal_body(
         density=density,
         thickness=material["thickness"],
         poisson=material["poisson"],
-        held=held,
-        wrinkles=wrinkles,
+        pinned=held,
+        low_membrane_stiffness=low_membrane_stiffness,
         **options,
     )
 

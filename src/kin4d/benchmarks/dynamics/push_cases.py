@@ -107,7 +107,7 @@ def make_push_case(
         speed = PUSH_SECONDS * float(np.linalg.norm(answer))
         if speed * body.mass.sum() < 1e-3 * PUSH_SECONDS:  # along an axis, or across a slider
             continue
-        strength = way * body.rest.diameter / speed
+        strength = way * body.rest.bbox_diagonal / speed
         return PushCase(vertex=vertex, at=at, force=strength * direction)
     raise InputError(f"no vertex of '{body.name}' can be pushed")
 

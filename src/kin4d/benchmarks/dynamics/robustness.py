@@ -62,7 +62,7 @@ def _one(body: ArticulatedBody, place: str, rng: np.random.Generator) -> dict[st
     fair = make_push_case(body, rng, way=way, floating=place != "fixed")
     push = Push(tuple(fair.at.tolist()), fair.force, duration=fair.duration)
     material = MATERIALS[str(rng.choice(list(MATERIALS)))]
-    size = body.rest.diameter
+    size = body.rest.bbox_diagonal
     if place == "fixed":
         scene = Scene([Actor(body, forces=[push], material=material, contacts=0)])
         floor = -np.inf

@@ -53,7 +53,7 @@ def curtain() -> Scene:
         young=cloth.young,
         thickness=cloth.thickness,
         density=cloth.density,
-        held=held,
+        pinned=held,
         modes=10,
         handles=48,
     )
@@ -64,7 +64,7 @@ def curtain() -> Scene:
 def dropped() -> Scene:
     """A lumpy thing falls on the ground, bounces, rolls and settles."""
     mesh = SHAPES["blob"](np.random.default_rng(4))
-    mesh = mesh.with_vertices(0.3 / mesh.diameter * mesh.vertices)
+    mesh = mesh.replace_vertices(0.3 / mesh.bbox_diagonal * mesh.vertices)
     body = FloatingBase(RigidBody(mesh, density=MATERIALS["rubber"].density))
     start = np.array([0.0, 0.0, 0.5 - mesh.bounds[0, 2], 0.4, 0.3, 0.0])
     return Scene([Actor(body, q=start, material="rubber")], ground=0.0)
@@ -73,7 +73,7 @@ def dropped() -> Scene:
 def jelly() -> Scene:
     """A soft thing falls on the ground and wobbles."""
     mesh = SHAPES["blob"](np.random.default_rng(4))
-    mesh = mesh.with_vertices(0.3 / mesh.diameter * mesh.vertices)
+    mesh = mesh.replace_vertices(0.3 / mesh.bbox_diagonal * mesh.vertices)
     soft = MATERIALS["jelly"]
     inner = ModalBody.solid(mesh, young=4 * soft.young, density=soft.density, modes=8, handles=48)
     body = FloatingBase(inner)

@@ -61,7 +61,7 @@ def acting_on(
         # Twice a plate's usual drag: the scene stops the air that meets it.
         forces.append(Wind(scene.wind, density=AIR_DENSITY, drag=2.0))
     held = np.zeros(0, int) if pins is None else pins
-    forces += _elasticity(scene, body, modal, held=len(held) > 0)
+    forces += _elasticity(scene, body, modal, pinned=len(held) > 0)
     if isinstance(body, ModalBody):
         return forces
     if scene.dimension == 2:
@@ -74,15 +74,15 @@ def acting_on(
     ]
 
 
-def _elasticity(scene: SoftScene, body: Body, modal: ModalBody, *, held: bool) -> list[Force]:
+def _elasticity(scene: SoftScene, body: Body, modal: ModalBody, *, pinned: bool) -> list[Force]:
     material, forces = scene.material, list[Force]()
     rubbing = material.get("damping", 0.0)
-    wrinkles = body.wrinkles if isinstance(body, ModalBody) else scene.dimension == 2
+    wrinkles = body.low_membrane_stiffness if isinstance(body, ModalBody) else scene.dimension == 2
     stiffness = None
     if isinstance(body, ModalBody):
         stiffness = body.stiffness.numpy()
     elif not wrinkles:
-        stiffness = elastic_stiffness(body, modal, held=held)
+        stiffness = elastic_stiffness(body, modal, pinned=pinned)
     if stiffness is not None:
         forces += [Spring(stiffness), Damping(0.0, viscosity=rubbing * stiffness)]
     if wrinkles:

@@ -128,7 +128,7 @@ def _cloth(*, seconds: float) -> tuple[list[dict], float]:
     (theirs, truth), *ours = fastest([flex, *tasks])
     rows = [_cloth_row("MuJoCo flex", theirs / seconds, 0.0)]
     for label, (spent, run) in zip(("warped modes", "linear modes"), ours, strict=True):
-        error = vertex_error(run.clips[0].vertices, truth, mesh.diameter).moved
+        error = vertex_error(run.clips[0].vertices, truth, mesh.bbox_diagonal).moved
         rows.append(_cloth_row(label, spent / seconds, error))
     return rows, theirs / ours[0][0]
 
@@ -175,7 +175,7 @@ def _swinging(mesh: Mesh) -> Body:
     """A bar that swings from one of its ends."""
     origin = np.eye(4)
     origin[0, 3] = float(mesh.bounds[0, 0])
-    moved = mesh.with_vertices(mesh.vertices - origin[:3, 3])
+    moved = mesh.replace_vertices(mesh.vertices - origin[:3, 3])
     arm = Link("arm", moved, Inertial.of_mesh(moved))
     axis = np.array([0.0, 1.0, 0.0])
     joint = Joint(

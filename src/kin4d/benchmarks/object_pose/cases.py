@@ -52,7 +52,7 @@ class Case:
 
     def target(self, pose: int, *, count: int = _SHOWN) -> np.ndarray:
         """[count, 3] unordered points of a goal's surface: all that a method is told about it."""
-        goal = self.mesh.with_vertices(self.goals[pose])
+        goal = self.mesh.replace_vertices(self.goals[pose])
         # In random order already; the vertices they stem from are forgotten here.
         return sample_surface(goal, count, seed=self.seed + 3 * pose + 2).points(goal.vertices)
 

@@ -35,7 +35,7 @@ class LinearBody(FloatingBase):
             seed: Of the nodes' places.
         """
         cloud = ElasticGraph.of_nodes(fill_interior(mesh, nodes, seed=seed), one_sided=0.1)
-        places = cloud.nodes * mesh.diameter + mesh.bounds.mean(0)
+        places = cloud.nodes * mesh.bbox_diagonal + mesh.bounds.mean(0)
         size = len(places)
         masses, held = np.full(size, 1.0 / size), np.zeros(size, bool)
         stiffness = csc_matrix(cloud.stiffness)

@@ -65,7 +65,7 @@ class PoseMetrics:
     def __init__(self, mesh: Mesh, goal: np.ndarray, *, seed: int, points: int = _POINTS) -> None:
         self.mesh, self.goal, self.seed, self.count = mesh, goal, seed, points
         self._moving = moving_faces(mesh.vertices, goal, mesh.faces)
-        samples = sample_surface(mesh.with_vertices(goal), points, seed=seed)
+        samples = sample_surface(mesh.replace_vertices(goal), points, seed=seed)
         self._true = samples.points(goal)
         self._moved = self._true[self._moving[samples.face]]
         self._cells = _cells(goal, mesh.faces)
@@ -73,7 +73,7 @@ class PoseMetrics:
 
     def score(self, vertices: np.ndarray) -> Score:
         """Of vertices [V, 3]."""
-        shape = self.mesh.with_vertices(vertices)
+        shape = self.mesh.replace_vertices(vertices)
         samples = sample_surface(shape, self.count, seed=self.seed + 1)
         points = samples.points(shape.vertices)
         moved = points[self._moving[samples.face]]

@@ -83,7 +83,7 @@ def chest(size: int) -> tuple[Mesh, Mesh]:
     c, s = np.cos(_OPEN), np.sin(_OPEN)
     turn = np.array([[1, 0, 0], [0, c, s], [0, -s, c]])
     shut = Mesh(vertices=np.concatenate([trunk, lid]), faces=faces, name="chest")
-    return shut, shut.with_vertices(np.concatenate([trunk, (lid - hinge) @ turn.T + hinge]))
+    return shut, shut.replace_vertices(np.concatenate([trunk, (lid - hinge) @ turn.T + hinge]))
 
 
 def _grid_box(

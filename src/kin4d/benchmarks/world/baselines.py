@@ -23,7 +23,7 @@ from kin4d.world.observation import Observation
 Imaginer = Callable[[Observation], PointmapVideo]
 
 COPY, COMPOSITE, CEILING = "copy the first frame", "composite", "stage, true motions"
-MODEL, BARE = "shipped model", "shipped model, no painter"
+MODEL, BARE = "shipped model", "shipped model, no refinement"
 NUMB = "shipped model, not told what the robot felt"
 
 TRIVIAL: Mapping[str, Imaginer] = {COPY: copied, COMPOSITE: composited}
@@ -34,7 +34,7 @@ def load_rows(names: Sequence[str]) -> tuple[dict[str, WorldModel], dict[str, st
     """World models by row, and a digest of each file.
 
     The first name is the model that the bars are about: it is asked as it ships, and without its
-    painter if it has one. The others are rows of their own, named after their files or folders.
+    refinement if it has one. The others are rows of their own, named after their files or folders.
 
     Args:
         names: Each one that ships, a file, or a folder of a run.
@@ -46,8 +46,8 @@ def load_rows(names: Sequence[str]) -> tuple[dict[str, WorldModel], dict[str, st
         label = file.parent.name if file.name == FILE else file.stem
         digests[label] = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
         world = load_world_model(file)
-        if not number and isinstance(world, ObjectWorldModel) and world.painter is not None:
-            rows[BARE] = ObjectWorldModel(world.seer, world.mover, gauge=world.gauge)
+        if not number and isinstance(world, ObjectWorldModel) and world.refinement is not None:
+            rows[BARE] = ObjectWorldModel(world.segmentation, world.dynamics, depth=world.depth)
         rows[label if number else MODEL] = world
     return rows, digests
 

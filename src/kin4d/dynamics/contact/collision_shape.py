@@ -56,7 +56,7 @@ class CollisionShape:
             mover,
         )
         self._body = body.body if isinstance(body, FloatingBase) else body
-        self.size = body.rest.diameter
+        self.size = body.rest.bbox_diagonal
 
     @classmethod
     def still(cls, mesh: Mesh, material: Material | None, count: int = 512) -> CollisionShape:
@@ -91,8 +91,8 @@ class CollisionShape:
             if link.mesh is None:
                 continue
             mesh = link.mesh.transformed(self.map.link_offset[i])
-            spacing = max(self.size / _CELLS, mesh.diameter / (2 * _CELLS))
-            spacing = min(spacing, mesh.diameter / 6)
+            spacing = max(self.size / _CELLS, mesh.bbox_diagonal / (2 * _CELLS))
+            spacing = min(spacing, mesh.bbox_diagonal / 6)
             field = distance_field(mesh, spacing=spacing, shell=0.25 * spacing)
             found.append((int(self.map.link_frame[i]), field))
         _PARTS[self._body] = found

@@ -48,12 +48,12 @@ def nearest_surface_point(mesh: Mesh, at: Place, *, what: str) -> SurfaceSamples
     """The point of the surface nearest to `at`; an `InputError` says by how far a place misses."""
     weights = np.empty(3)
     face, distance = closest_on_mesh(np.array(at), mesh.vertices, mesh.faces, weights)
-    if distance > 0.05 * mesh.diameter:
+    if distance > 0.05 * mesh.bbox_diagonal:
         near = weights @ mesh.vertices[mesh.faces[face]]
         raise InputError(
             f"{what} misses the object by {distance:.3g} m",
             value=at,
-            allowed=f"within {0.05 * mesh.diameter:.3g} m of the surface at rest",
+            allowed=f"within {0.05 * mesh.bbox_diagonal:.3g} m of the surface at rest",
             hint="the nearest point of it is ({:.4g}, {:.4g}, {:.4g})".format(*near),
         )
     return SurfaceSamples(

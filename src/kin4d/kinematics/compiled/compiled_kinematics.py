@@ -134,6 +134,6 @@ def _fitted(
         found = LowRankKinematics(body, places, **options)
     else:
         found = SkinnedKinematics(body, frames, places, **options)
-    if found.error <= ACCEPTED * body.rest.diameter:
+    if found.error <= ACCEPTED * body.rest.bbox_diagonal:
         return found
     return AutogradKinematics(body, places, **options)

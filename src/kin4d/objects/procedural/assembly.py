@@ -88,7 +88,7 @@ class ArticulatedObject:
         return np.concatenate([link.colors for link in self.links])
 
     @cached_property
-    def diameter(self) -> float:
+    def bbox_diagonal(self) -> float:
         """Diagonal of the bounding box at rest, m."""
         return float(np.linalg.norm(np.ptp(self.vertices(self.q0[None])[0], axis=0)))
 
@@ -138,7 +138,7 @@ class ArticulatedObject:
                 faces=link.faces,
                 colors=np.concatenate([link.colors, alpha], 1),
                 materials=(white,),
-                parts=(link.name,),
+                groups=(link.name,),
                 name=link.name,
             )
             links.append(Link(link.name, mesh, Inertial.of_mesh(mesh)))

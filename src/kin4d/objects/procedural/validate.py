@@ -141,7 +141,7 @@ def _check_motion(obj: ArticulatedObject) -> list[str]:
     return [
         f"joint '{joint.name}' moves no points"
         for joint, far in zip(obj.free_joints, travel, strict=True)
-        if far < 1e-3 * obj.diameter
+        if far < 1e-3 * obj.bbox_diagonal
     ]
 
 
@@ -155,7 +155,7 @@ def _check_overlap(
 ) -> list[str]:
     from kin4d.objects.procedural.penetration import point_depths
 
-    allowed = clearance * obj.diameter
+    allowed = clearance * obj.bbox_diagonal
     poses = obj.poses(q)
     samples = [_surface_points(link, points, rng) for link in obj.links]
     worst: dict[tuple[int, int], float] = {}

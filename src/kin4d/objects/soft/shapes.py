@@ -101,7 +101,7 @@ def pill(rng: np.random.Generator) -> Mesh:
 def soft_ball(rng: np.random.Generator) -> Mesh:
     """A sphere, pressed a little."""
     solid = sphere(0.5, subdivisions=3, name="ball")
-    return solid.with_vertices(solid.vertices * rng.uniform(0.7, 1, 3))
+    return solid.replace_vertices(solid.vertices * rng.uniform(0.7, 1, 3))
 
 
 def blob(rng: np.random.Generator) -> Mesh:
@@ -112,7 +112,7 @@ def blob(rng: np.random.Generator) -> Mesh:
     for _ in range(5):
         wave = rng.normal(size=3) * 1.5
         radius += 0.12 * np.sin(direction @ wave + rng.uniform(0, 2 * np.pi))
-    return solid.with_vertices(solid.vertices * (0.8 * radius)[:, None])
+    return solid.replace_vertices(solid.vertices * (0.8 * radius)[:, None])
 
 
 SHAPES: dict[str, Callable[[np.random.Generator], Mesh]] = {

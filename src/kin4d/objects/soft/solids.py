@@ -20,7 +20,7 @@ _TALL = ("ball", "blob", "box", "capsule", "cone", "cylinder", "letter", "vase")
 def shape(rng: np.random.Generator, names: tuple[str, ...] = tuple(SHAPES)) -> Mesh:
     """One of the named shapes, 0.2 to 0.5 m large."""
     mesh = SHAPES[str(rng.choice(names))](rng)
-    return mesh.with_vertices(mesh.vertices * rng.uniform(0.2, 0.5))
+    return mesh.replace_vertices(mesh.vertices * rng.uniform(0.2, 0.5))
 
 
 def rubber(rng: np.random.Generator, mesh: Mesh) -> dict[str, float]:
@@ -51,7 +51,7 @@ def fall(rng: np.random.Generator) -> SoftScene:
         obstacles.append(Obstacle(shape="box", size=side, position=(0.0, 0.0, side[2])))
         vertices[:, 2] += 2 * side[2]
     spin, throw = rng.normal(size=3) * 2, rng.normal(size=3) * [0.4, 0.4, 0.2]
-    scene = _scene("solid_fall", rng, mesh.with_vertices(vertices), obstacles=tuple(obstacles))
+    scene = _scene("solid_fall", rng, mesh.replace_vertices(vertices), obstacles=tuple(obstacles))
     speeds = np.cross(spin, scene.nodes - scene.nodes.mean(0)) + throw - [0, 0, rng.uniform(0, 2)]
     return replace(scene, velocity=speeds)
 
@@ -67,9 +67,9 @@ def poke(rng: np.random.Generator) -> SoftScene:
     pushes = []
     for start in (0.05, 0.7, 1.3):
         place = vertices[rng.choice(high)]
-        reach = 0.15 * mesh.diameter
+        reach = 0.15 * mesh.bbox_diagonal
         share = np.exp(-np.square(np.linalg.norm(vertices - place, axis=-1) / reach))
-        inward = vertices.mean(0) - place + rng.normal(size=3) * 0.2 * mesh.diameter
+        inward = vertices.mean(0) - place + rng.normal(size=3) * 0.2 * mesh.bbox_diagonal
         # As a post of that section gives way at that height, by bending and by shearing.
         height = place[2] - vertices[:, 2].min()
         bending, shearing = young * section**2 / (4 * height**3), 0.4 * young * section / height
@@ -84,7 +84,7 @@ def twist(rng: np.random.Generator) -> SoftScene:
     """Held at both ends, which are wrung, pulled and bent."""
     mesh = shape(rng, _LONG)
     axis = int(np.ptp(mesh.bounds, axis=0).argmax())
-    mesh = mesh.with_vertices(np.roll(mesh.vertices, -axis, axis=1))
+    mesh = mesh.replace_vertices(np.roll(mesh.vertices, -axis, axis=1))
     scene = _scene("solid_twist", rng, mesh)
     left, right = _end(scene.nodes, 0, low=True), _end(scene.nodes, 0, low=False)
     pins = np.concatenate([left, right])
@@ -118,7 +118,7 @@ def _standing(rng: np.random.Generator) -> Mesh:
     mesh = shape(rng, _TALL)
     turned = Rotation.from_euler("z", rng.uniform(0, 2 * np.pi)).apply(np.array(mesh.vertices))
     turned[:, 2] -= turned[:, 2].min()
-    return mesh.with_vertices(turned)
+    return mesh.replace_vertices(turned)
 
 
 def _rotation(rng: np.random.Generator) -> Rotation:

@@ -179,7 +179,9 @@ def load_latent_video_model(name: str | Path) -> LatentVideoModel:
             "owner/name" on the Hugging Face hub.
     """
     file = weights_file(name, "world")
-    tensors, about = read_weights(file, model=MODEL, version=VERSION, train="kin4d train world")
+    tensors, about = read_weights(
+        file, model=MODEL, version=VERSION, train="kin4d train object-world"
+    )
     config = DiffusionConfig.from_dict(about["config"])
     parts = {
         part: {k[len(part) + 1 :]: v for k, v in tensors.items() if k.startswith(f"{part}.")}

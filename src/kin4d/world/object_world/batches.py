@@ -61,7 +61,7 @@ def episode_observation(episode: Episode, *, threads: int | None = 1) -> Observa
 
 
 def episode_dynamics_sample(episode: Episode, *, measured: bool = True) -> DynamicsSample | None:
-    """What a mover learns from an episode; None if nothing in it could move.
+    """What a dynamics model learns from an episode; None if nothing in it could move.
 
     Only episodes whose parts a simulator knew can teach that.
 
@@ -89,7 +89,7 @@ def episode_dynamics_sample(episode: Episode, *, measured: bool = True) -> Dynam
 
 
 def episode_seg_batch(episode: Episode) -> tuple[Tensor, Tensor]:
-    """What a seer learns from an episode: its first view [8, H, W], and parts [H, W] from 1 on."""
+    """What a segmenter learns from an episode: its first view [8, H, W], and parts [H, W] from 1 on."""
     parts, video = _parts(episode), episode.video
     to_base = np.linalg.inv(episode.base) @ video.camera.pose
     robot = parts.mask[0] == ROBOT
@@ -99,7 +99,7 @@ def episode_seg_batch(episode: Episode) -> tuple[Tensor, Tensor]:
 
 
 def episode_depth_batch(episode: Episode) -> tuple[Tensor, Tensor]:
-    """What a gauge learns from an episode: its view [9, H, W], and logarithms of depth [H, W]."""
+    """What a depth network learns from an episode: its view [9, H, W], and logarithms of depth [H, W]."""
     video = episode.video
     base = video.camera.world_to_camera @ episode.base
     robot = np.where(episode.robot_mask[0][..., None], video.xyz[0], np.nan)
@@ -108,7 +108,7 @@ def episode_depth_batch(episode: Episode) -> tuple[Tensor, Tensor]:
 
 
 def episode_refine_batch(episode: Episode, frames: Sequence[int]) -> RefineBatch:
-    """What a painter learns from an episode: staged frames whose parts move as they truly did."""
+    """What a refiner learns from an episode: staged frames whose parts move as they truly did."""
     parts, video = _parts(episode), episode.video
     actor, times = episode_robot(episode), [0, *frames]
     assert actor.transforms is not None

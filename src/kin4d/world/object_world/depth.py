@@ -21,7 +21,7 @@ _NEAR, _FAR = 0.05, 4.0
 
 @dataclass(frozen=True, kw_only=True)
 class DepthConfig:
-    """Sizes of a gauge.
+    """Sizes of a network.
 
     Attributes:
         widths: Of its network.
@@ -81,7 +81,7 @@ class DepthNet(nn.Module):
 
 
 def depth_input(image: np.ndarray, robot: np.ndarray, camera: Camera, base: np.ndarray) -> Tensor:
-    """[9, H, W] what a gauge is told: colour, direction, depth of the bare table, robot, if any.
+    """[9, H, W] what a network is told: colour, direction, depth of the bare table, robot, if any.
 
     Args: as of `Gauge.measure`.
     """
@@ -99,10 +99,10 @@ def depth_input(image: np.ndarray, robot: np.ndarray, camera: Camera, base: np.n
 
 
 def depth_loss(
-    gauge: nn.Module, depths: DepthBatch, done: float
+    network: nn.Module, depths: DepthBatch, done: float
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Mean error of the logarithm of depth, and of its steps from pixel to pixel."""
-    told, true = gauge(depths.view), depths.depth
+    told, true = network(depths.view), depths.depth
     known = torch.isfinite(true)
     off = torch.where(known, told - true, 0.0)
     steps = off.diff(dim=1).abs().mean() + off.diff(dim=2).abs().mean()
@@ -110,11 +110,11 @@ def depth_loss(
 
 
 @torch.no_grad()
-def evaluate_depth(gauge: DepthNet, depths: list[DepthBatch]) -> dict[str, float]:
+def evaluate_depth(network: DepthNet, depths: list[DepthBatch]) -> dict[str, float]:
     """`mm`: median error of depth; `off_table_mm`: where things stand above the table."""
     errors, above = [], []
     for one in depths:
-        told, true = gauge(one.view).exp(), one.depth.exp()
+        told, true = network(one.view).exp(), one.depth.exp()
         error = (told - true).abs()
         known = torch.isfinite(true)
         errors.append(error[known])

@@ -36,7 +36,7 @@ _BEHIND = 0.01  # m that a hand is behind when something holds it back
 
 @dataclass(frozen=True, kw_only=True)
 class DynamicsConfig:
-    """Sizes of a mover.
+    """Sizes of a dynamics.
 
     Attributes:
         width: Numbers per point.

@@ -1,4 +1,4 @@
-"""What a mover is trained to make small, and how it is judged while it trains."""
+"""What a dynamics is trained to make small, and how it is judged while it trains."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def dynamics_loss(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """How far points are from where they went, in units of `_SLACK`, robustly.
 
-    Parts begin `noise` m from where they were: the mover will have to live with its own errors.
+    Parts begin `noise` m from where they were: the dynamics will have to live with its own errors.
     """
     path = transformed_points(
         windows.poses.flatten(0, 1), windows.part.repeat_interleave(windows.length + 2, 0)
@@ -32,8 +32,8 @@ def dynamics_loss(
     off = noise * torch.randn(len(path), 1, 1, 3)
     path = path + off
     before = path[:, 0] + 0.3 * noise * torch.randn(len(path), 1, 3)
-    mover: PartDynamics = model.module if hasattr(model, "module") else model  # pyright: ignore
-    told, unsure = model(windows, mover.begin(path[:, 1], before))
+    dynamics: PartDynamics = model.module if hasattr(model, "module") else model  # pyright: ignore
+    told, unsure = model(windows, dynamics.begin(path[:, 1], before))
     error = (told - path[:, 2:]).norm(dim=-1).mean(-1)
     loss = (1 + (error / _SLACK).square()).sqrt() - 1
     moved = (path[:, -1] - path[:, 1]).norm(dim=-1).mean(-1)
@@ -50,15 +50,17 @@ def dynamics_loss(
 
 
 @torch.no_grad()
-def evaluate_dynamics(mover: PartDynamics, lessons: Sequence[DynamicsSample]) -> dict[str, float]:
+def evaluate_dynamics(
+    dynamics: PartDynamics, samples: Sequence[DynamicsSample]
+) -> dict[str, float]:
     """Whole episodes from the first frame alone: how far parts end from where they ended.
 
     `ratio` is the error of parts that move, as a share of how far they move, on average; `still_mm`
     is how far parts are moved that stay where they are.
     """
     errors, moves = [], []
-    for one in lessons:
-        told = rollout_parts(mover, *one.tensors(), one.seconds)[-1]
+    for one in samples:
+        told = rollout_parts(dynamics, *one.tensors(), one.seconds)[-1]
         points = torch.from_numpy(one.parts)
         true = transformed_points(torch.from_numpy(one.motions[-1].copy()), points)
         errors.append((transformed_points(told, points) - true).norm(dim=-1).mean(-1))

@@ -1,4 +1,4 @@
-"""Lesson: what a mover learns from one episode. Points of robot and things, in the robot's base."""
+"""Lesson: what a dynamics model learns from one episode. Points of robot and things, in the robot's base."""
 
 from __future__ import annotations
 

@@ -58,20 +58,25 @@ class ObjectWorldModel:
     """A world of rigid parts that a robot moves.
 
     Args:
-        seer: Tells the parts apart.
-        mover: Moves them.
-        painter: Corrects what the stage shows; None leaves it as it is.
-        gauge: Tells the depth of pictures that come without; None asks for it.
+        segmentation: Predicts part masks from the first frame.
+        dynamics: Predicts how the parts move.
+        refinement: Corrects composited frames; None leaves them as they are.
+        depth: Predicts depth where none is measured; None requires measured depth.
     """
 
     def __init__(
         self,
-        seer: PartSegmenter,
-        mover: PartDynamics,
-        painter: RefineNet | None = None,
-        gauge: DepthNet | None = None,
+        segmentation: PartSegmenter,
+        dynamics: PartDynamics,
+        refinement: RefineNet | None = None,
+        depth: DepthNet | None = None,
     ) -> None:
-        self.seer, self.mover, self.painter, self.gauge = seer, mover, painter, gauge
+        self.segmentation, self.dynamics, self.refinement, self.depth = (
+            segmentation,
+            dynamics,
+            refinement,
+            depth,
+        )
 
     @property
     def size(self) -> tuple[int, int]:
@@ -86,14 +91,14 @@ class ObjectWorldModel:
         """The situation with geometry where it has none."""
         if np.isfinite(situation.xyz).any():
             return situation
-        if self.gauge is None:
+        if self.depth is None:
             raise InputError(
                 "the first picture comes without depth, and these weights cannot tell it",
-                hint="give --depth, or train the gauge: kin4d train world --networks gauge",
+                hint="give --depth, or train the depth: kin4d train object-world --networks depth",
             )
         robot = situation.robot
         points = np.where(robot.mask[0][..., None] > 0, robot.xyz[0], np.nan)
-        told = self.gauge.measure(situation.image, points, situation.camera, situation.base)
+        told = self.depth.measure(situation.image, points, situation.camera, situation.base)
         return replace(situation, xyz=told)
 
     def move(
@@ -103,7 +108,7 @@ class ObjectWorldModel:
 
         Args:
             situation: What is known.
-            part: [H, W] int: the part of each pixel, if it is known; else the seer says.
+            part: [H, W] int: the part of each pixel, if it is known; else the segmentation says.
             seed: Of one of many futures; the likeliest one if None.
         """
         chance = None if seed is None else torch.Generator().manual_seed(seed)
@@ -111,7 +116,7 @@ class ObjectWorldModel:
         xyz = situation.to_base(situation.xyz.astype(np.float64))
         if part is None:
             part = split_components(
-                self.seer.parts(frame_features(situation.image, xyz, robot)), xyz
+                self.segmentation.parts(frame_features(situation.image, xyz, robot)), xyz
             )
         seen = np.isfinite(xyz).all(-1) & ~robot
         count = int(part.max()) + 1
@@ -127,7 +132,7 @@ class ObjectWorldModel:
         )
         if lesson is None:
             return PartMotion(part=np.full_like(part, NOBODY), motions=motions[:, :0])
-        rolled = rollout_parts(self.mover, *lesson.tensors(), lesson.seconds, chance).numpy()
+        rolled = rollout_parts(self.dynamics, *lesson.tensors(), lesson.seconds, chance).numpy()
         told = np.tile(np.eye(4), (*rolled.shape[:2], 1, 1))
         told[:, :, :3] = rolled
         motions[:, list(lesson.numbers)] = situation.base @ told @ np.linalg.inv(situation.base)
@@ -148,11 +153,11 @@ class ObjectWorldModel:
         """
         situation = self.measured(align_robot(rigidify_tracks(fill_holes(situation))))
         frames = self.show(situation, self.move(situation, part=part, seed=seed))
-        if self.painter is None:
+        if self.refinement is None:
             rgb = np.stack([one.rgb for one in frames])
             xyz = np.stack([one.xyz for one in frames])
         else:
-            rgb, xyz = self.painter.finish(situation, frames)
+            rgb, xyz = self.refinement.finish(situation, frames)
         rgb[0], xyz[0] = situation.image, situation.xyz
         return PointmapVideo(
             rgb=rgb,
@@ -182,7 +187,10 @@ class ObjectWorldModel:
     def load(cls, name: str | Path) -> ObjectWorldModel:
         """Read weights: a name that ships, a file, a folder or a hub id."""
         tensors, about = read_weights(
-            weights_file(name, "world"), model=WORLD, version=VERSION, train="kin4d train world"
+            weights_file(name, "world"),
+            model=WORLD,
+            version=VERSION,
+            train="kin4d train object-world",
         )
         parts = {
             kind: {k.removeprefix(f"{kind}."): v for k, v in tensors.items() if k.startswith(kind)}
@@ -192,7 +200,7 @@ class ObjectWorldModel:
 
     @classmethod
     def joined(cls, begun: ObjectWorldModel | None = None, /, **folders: Path) -> ObjectWorldModel:
-        """Of networks that were trained apart: `seer`, `mover`, ..., by folder or file.
+        """Of networks that were trained apart: `segmentation`, `dynamics`, ..., by folder or file.
 
         Those of them that were not are taken from the world they have `begun` from.
         """
@@ -202,7 +210,7 @@ class ObjectWorldModel:
                 weights_file(folder, "world"),
                 model=kind,
                 version=VERSION,
-                train="kin4d train world",
+                train="kin4d train object-world",
             )
             found[kind] = _filled(kind, about["config"], tensors)
         return cls(**found)
@@ -212,17 +220,19 @@ class ObjectWorldModel:
 
 
 _KINDS = {
-    "gauge": (DepthNet, DepthConfig),
-    "seer": (PartSegmenter, SegmenterConfig),
-    "mover": (PartDynamics, DynamicsConfig),
-    "painter": (RefineNet, RefineConfig),
+    "depth": (DepthNet, DepthConfig),
+    "segmentation": (PartSegmenter, SegmenterConfig),
+    "dynamics": (PartDynamics, DynamicsConfig),
+    "refinement": (RefineNet, RefineConfig),
 }
 
 
 def _filled(kind: str, config: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
     """A network with its weights, ready for use."""
     if kind not in _KINDS:
-        raise InputError("a rigid world has no such network", value=kind, allowed=", ".join(_KINDS))
+        raise InputError(
+            "an object world model has no such network", value=kind, allowed=", ".join(_KINDS)
+        )
     network, sizes = _KINDS[kind]
     made = network(config_of(sizes, config))
     check_state_dict(made.state_dict(), tensors)

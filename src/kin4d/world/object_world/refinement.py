@@ -22,7 +22,7 @@ _DIFFERS = 0.1  # of colours between -1 and 1: where the first frame no longer h
 
 @dataclass(frozen=True, kw_only=True)
 class RefineConfig:
-    """Sizes of a painter.
+    """Sizes of a refiner.
 
     Attributes:
         widths: Of its network.
@@ -74,7 +74,7 @@ class RefineNet(nn.Module):
 
 
 def refine_input(situation: Observation, staged: CompositeFrame) -> Tensor:
-    """[19, H, W]: what a painter is told of a staged frame and of the first."""
+    """[19, H, W]: what a refiner is told of a staged frame and of the first."""
     now = frame_features(staged.rgb, situation.to_base(staged.xyz), staged.robot)
     robot = situation.robot.mask[0] > 0
     first = frame_features(situation.image, situation.to_base(situation.xyz), robot)
@@ -101,10 +101,10 @@ class RefineBatch:
 
 
 def refine_loss(
-    painter: nn.Module, canvases: RefineBatch, done: float
+    refiner: nn.Module, canvases: RefineBatch, done: float
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """How far colours, edges and depths are off; what changed counts more."""
-    told = painter(canvases.view)
+    told = refiner(canvases.view)
     changed = (canvases.rgb - canvases.view[:, 8:11]).abs().amax(1) > _DIFFERS
     weight = 0.25 + changed.float()
     colour = ((told[:, :3] - canvases.rgb).abs().mean(1) * weight).mean()
@@ -119,11 +119,11 @@ def refine_loss(
 
 
 @torch.no_grad()
-def evaluate_refinement(painter: RefineNet, canvases: list[RefineBatch]) -> dict[str, float]:
+def evaluate_refinement(refiner: RefineNet, canvases: list[RefineBatch]) -> dict[str, float]:
     """Decibels where the first frame no longer holds and no robot is: painted, and as staged."""
     painted, staged = [], []
     for one in canvases:
-        told = painter(one.view)[:, :3].clamp(-1, 1)
+        told = refiner(one.view)[:, :3].clamp(-1, 1)
         changed = (one.rgb - one.view[:, 8:11]).abs().amax(1) > _DIFFERS
         for number, where in enumerate(changed & ~one.robot):
             if where.any():

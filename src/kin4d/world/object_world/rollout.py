@@ -1,6 +1,6 @@
 """Roll: parts moved on from the first frame alone, frame by frame, while the robot does its part.
 
-A mover learned from scenes turned and mirrored at random, and still says slightly different things
+A dynamics learned from scenes turned and mirrored at random, and still says slightly different things
 of the same scene seen from elsewhere. So it is asked about several such views at once, and parts go
 where these agree on the whole; each view goes on from there.
 """
@@ -24,7 +24,7 @@ _APART = 0.1  # rad: by which they are off the quarters, where boxes look alike
 
 @torch.no_grad()
 def rollout_parts(
-    mover: PartDynamics,
+    dynamics: PartDynamics,
     track: Tensor,
     parts: Tensor,
     others: Tensor,
@@ -36,7 +36,7 @@ def rollout_parts(
     """[T, P, 3, 4]: how parts move while the robot does what it does.
 
     Args:
-        mover: That says so.
+        dynamics: That says so.
         track: [T, N, 3] m: the robot's points, in the frame of its base.
         parts: [P, M, 3] m: where the parts' points are at first.
         others: [S, 3] m: all that is seen besides the robot, at first.
@@ -49,7 +49,7 @@ def rollout_parts(
     turns = _turns(VIEWS if chance is None else 1)
     views = len(turns)
     turns = turns.repeat_interleave(count, 0)  # all parts of a view, then those of the next
-    state = mover.begin(parts.repeat(views, 1, 1) @ turns.mT)
+    state = dynamics.begin(parts.repeat(views, 1, 1) @ turns.mT)
     mine = owner[None] == torch.arange(count)[:, None]
     still = torch.eye(3, 4)[None]
     pose = still.repeat(count, 1, 1)
@@ -59,7 +59,7 @@ def rollout_parts(
         around = torch.where(mine[..., None], AWAY, here[None])
         felt_now = torch.stack(touch).repeat(len(turns), 1, 1)
         felt_now[..., 1:] = felt_now[..., 1:] @ turns.mT
-        moved, _ = mover.step(
+        moved, _ = dynamics.step(
             state,
             now @ turns.mT,
             then @ turns.mT,

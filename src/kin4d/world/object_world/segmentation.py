@@ -24,7 +24,7 @@ _UNIT = 0.25  # m: lengths are told to networks in these
 
 @dataclass(frozen=True, kw_only=True)
 class SegmenterConfig:
-    """Sizes of a seer.
+    """Sizes of a segmenter.
 
     Attributes:
         parts: At most so many can be told apart.
@@ -82,7 +82,7 @@ def split_components(part: np.ndarray, xyz: np.ndarray) -> np.ndarray:
     """[H, W] int: parts numbered anew, each of one place, and without stray pixels.
 
     Strays would fly about when the part turns. What is farther apart than any gap that something
-    in front could leave in a part is not one part, whatever the seer says: two things of a kind.
+    in front could leave in a part is not one part, whatever the segmenter says: two things of a kind.
 
     Args:
         part: [H, W] int: the part of each pixel, or `NOBODY`.
@@ -139,21 +139,21 @@ class SegBatch:
 
 
 def segmentation_loss(
-    seer: nn.Module, views: SegBatch, done: float
+    segmenter: nn.Module, views: SegBatch, done: float
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """How badly the parts are told apart."""
-    shares = seer(views.view).flatten(1, 2)
+    shares = segmenter(views.view).flatten(1, 2)
     part = views.part.flatten(1)
     right = (shares.argmax(-1) > 0) == (part > 0)
     return assignment_loss(shares, part), {"right": right.float().mean()}
 
 
 @torch.no_grad()
-def evaluate_segmentation(seer: PartSegmenter, views: list[SegBatch]) -> dict[str, float]:
+def evaluate_segmentation(segmenter: PartSegmenter, views: list[SegBatch]) -> dict[str, float]:
     """`iou`: of each true part with the claimed part that fits it best, on average."""
     found = []
     for batch in views:
-        label = seer(batch.view).argmax(-1)
+        label = segmenter(batch.view).argmax(-1)
         for told, true in zip(label, batch.part, strict=True):
             for part in true.unique()[1:]:
                 mine = true == part

@@ -41,13 +41,19 @@ from kin4d.world.object_world.windows import sample_windows
 
 _Model = TypeVar("_Model", bound=nn.Module)
 
-WORLD, VERSION = "rigid world", 1
+WORLD, VERSION = "object world", 1
 """Kind and layout of joined weights; those of one network are called after it."""
 PLANS = {
-    "gauge": TrainConfig(steps=4_000, rate=2e-3),
-    "mover": TrainConfig(steps=8_000, warm=50),
-    "seer": TrainConfig(steps=4_000, rate=2e-3),
-    "painter": TrainConfig(steps=20_000, rate=2e-3),
+    "depth": TrainConfig(steps=4_000, rate=2e-3),
+    "dynamics": TrainConfig(steps=8_000, warm=50),
+    "segmentation": TrainConfig(steps=4_000, rate=2e-3),
+    "refinement": TrainConfig(steps=20_000, rate=2e-3),
+}
+_NETWORK_NAMES: dict[type[nn.Module], str] = {
+    DepthNet: "depth",
+    PartSegmenter: "segmentation",
+    PartDynamics: "dynamics",
+    RefineNet: "refinement",
 }
 _PROCESS = 7919  # apart enough that no two processes share a stream
 
@@ -64,7 +70,7 @@ def train_dynamics(
     start: str | Path | None = None,
     data: dict | None = None,
 ) -> PartDynamics:
-    """Train a mover, going on from the checkpoint in `out` if there is one.
+    """Train a dynamics, going on from the checkpoint in `out` if there is one.
 
     Args:
         lessons: What to learn from.
@@ -74,15 +80,15 @@ def train_dynamics(
         dev: Held-out lessons that checkpoints are judged by.
         batch: Windows per step and process.
         length: Frames of a window: longer ones teach to live with one's own errors.
-        start: Weights to begin from, with a new schedule: a mover's, or a whole world's. It may be
+        start: Weights to begin from, with a new schedule: a dynamics's, or a whole world's. It may be
             one that was told less.
         data: What the lessons were made of, kept with the weights.
     """
     torch.manual_seed(plan.seed)
     model = PartDynamics(config or DynamicsConfig())
     if start is not None:
-        tensors = _tensors_of(start, "mover")
-        # What a mover was not told before, it does not listen to at first.
+        tensors = _tensors_of(start, "dynamics")
+        # What a dynamics was not told before, it does not listen to at first.
         for name, wanted in model.state_dict().items():
             if wanted.ndim == 2 and name in tensors:
                 missing = max(wanted.shape[1] - tensors[name].shape[1], 0)
@@ -97,7 +103,7 @@ def train_dynamics(
         plan,
         out,
         data={**(data or {}), "batch": batch, "length": length},
-        validate=partial(evaluate_dynamics, lessons=dev) if dev else None,
+        validate=partial(evaluate_dynamics, samples=dev) if dev else None,
     )
 
 
@@ -111,11 +117,11 @@ def train_segmentation(
     start: str | Path | None = None,
     data: dict | None = None,
 ) -> PartSegmenter:
-    """Train a seer; `feed` takes the numbers of a process and of a step. See `train_dynamics`."""
+    """Train a segmentation; `feed` takes the numbers of a process and of a step. See `train_dynamics`."""
     torch.manual_seed(plan.seed)
     model = PartSegmenter(config or SegmenterConfig())
     if start is not None:
-        _fill(model, _tensors_of(start, "seer"))
+        _fill(model, _tensors_of(start, "segmentation"))
     return _train(
         model,
         feed,
@@ -159,11 +165,11 @@ def train_depth(
     start: str | Path | None = None,
     data: dict | None = None,
 ) -> DepthNet:
-    """Train a gauge; `feed` takes the numbers of a process and of a step. See `train_dynamics`."""
+    """Train a depth; `feed` takes the numbers of a process and of a step. See `train_dynamics`."""
     torch.manual_seed(plan.seed)
     model = DepthNet(config or DepthConfig())
     if start is not None:
-        _fill(model, _tensors_of(start, "gauge"))
+        _fill(model, _tensors_of(start, "depth"))
     return _train(
         model,
         feed,
@@ -180,7 +186,7 @@ def _tensors_of(start: str | Path, kind: str) -> dict[str, Tensor]:
     file = weights_file(start, "world")
     whole = load_tensors(file)[1].get("model") == WORLD
     tensors, _ = read_weights(
-        file, model=WORLD if whole else kind, version=VERSION, train="kin4d train world"
+        file, model=WORLD if whole else kind, version=VERSION, train="kin4d train object-world"
     )
     mine = f"{kind}." if whole else ""
     return {name.removeprefix(mine): one for name, one in tensors.items() if name.startswith(mine)}
@@ -203,7 +209,7 @@ def _train(
 ) -> _Model:
     config: Any = model.config
     about = {
-        "model": type(model).__name__.lower(),
+        "model": _NETWORK_NAMES[type(model)],
         "version": VERSION,
         "config": config.to_dict(),
         "data": data,

@@ -1,4 +1,4 @@
-"""Windows: short stretches of lessons, which a mover is trained on."""
+"""Windows: short segments of samples, which the dynamics network is trained on."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Windows:
 
 
 def sample_windows(
-    lessons: Sequence[DynamicsSample], *, batch: int, length: int, seed: int, step: int = 0
+    sample: Sequence[DynamicsSample], *, batch: int, length: int, seed: int, step: int = 0
 ) -> Iterator[Windows]:
     """Stretches without end, turned and mirrored at random.
 
@@ -53,11 +53,11 @@ def sample_windows(
     and the part stays where it is, and two are of episodes that began alike and part ways there: a
     hit and the miss it nearly was. The batch of a step depends on the seed and the step alone.
     """
-    seen = [_kinds(one, length) for one in lessons]
+    seen = [_kinds(one, length) for one in sample]
     lively, spared, every = (
         _places(seen, kinds) for kinds in ((_LIVELY,), (_SPARED,), (_IDLE, _LIVELY, _SPARED))
     )
-    twins, other = _twins(lessons, length), 0
+    twins, other = _twins(sample, length), 0
     while True:
         dice = np.random.default_rng([seed, step])
         items = []
@@ -71,23 +71,23 @@ def sample_windows(
                 (chosen, other), start, part = twins[dice.integers(len(twins))]
             else:
                 chosen = other
-            items.append(_window(lessons[chosen], int(start), int(part), length, dice))
+            items.append(_window(sample[chosen], int(start), int(part), length, dice))
         yield Windows(*(torch.from_numpy(np.stack(column)) for column in zip(*items, strict=True)))
         step += 1
 
 
 def _places(seen: Sequence[np.ndarray], kinds: tuple[int, ...]) -> np.ndarray:
-    """[N, 3] lesson, frame and part of all stretches of some kinds."""
+    """[N, 3] sample, frame and part of all stretches of some kinds."""
     found = [np.argwhere(np.isin(one, kinds)) for one in seen]
     numbers = np.repeat(np.arange(len(seen)), [len(one) for one in found])
     return np.column_stack([numbers, np.concatenate(found)])
 
 
-def _kinds(lesson: DynamicsSample, length: int) -> np.ndarray:
+def _kinds(sample: DynamicsSample, length: int) -> np.ndarray:
     """[T - L, P] of the stretch that begins at a frame: whether the part moves, or is spared."""
     # A few of the points tell it as well as all.
-    points, robot = lesson.parts[:, ::4], lesson.track[:, ::2]
-    places = lesson.places(points)
+    points, robot = sample.parts[:, ::4], sample.track[:, ::2]
+    places = sample.places(points)
     moved = np.linalg.norm(places[length:] - places[:-length], axis=-1).mean(-1)
     flat = torch.from_numpy(places.reshape(len(places), -1, 3))
     apart = torch.cdist(flat, torch.from_numpy(robot)).amin(-1).numpy()
@@ -97,17 +97,17 @@ def _kinds(lesson: DynamicsSample, length: int) -> np.ndarray:
 
 
 def _twins(
-    lessons: Sequence[DynamicsSample], length: int
+    samples: Sequence[DynamicsSample], length: int
 ) -> list[tuple[tuple[int, int], int, int]]:
-    """Pairs of lessons of one scene, and frames and parts from where on they part ways."""
+    """Pairs of samples of one scene, and frames and parts from where on they part ways."""
     scenes: dict[str, list[int]] = {}
-    for number, lesson in enumerate(lessons):
-        if lesson.scene and np.isfinite(lesson.felt[:, 0]).all():
-            scenes.setdefault(lesson.scene, []).append(number)
+    for number, sample in enumerate(samples):
+        if sample.scene and np.isfinite(sample.felt[:, 0]).all():
+            scenes.setdefault(sample.scene, []).append(number)
     found = []
     for same in scenes.values():
         for pair in combinations(same, 2):
-            one, other = (lessons[number] for number in pair)
+            one, other = (samples[number] for number in pair)
             if one.motions.shape != other.motions.shape:
                 continue
             apart = one.places(one.parts) - other.places(one.parts)
@@ -118,28 +118,28 @@ def _twins(
 
 
 def _window(
-    lesson: DynamicsSample, start: int, part: int, length: int, dice: np.random.Generator
+    sample: DynamicsSample, start: int, part: int, length: int, dice: np.random.Generator
 ) -> tuple[np.ndarray, ...]:
     frames = np.arange(start, start + length + 1)
     before = np.concatenate([[max(start - 1, 0)], frames])
-    carried = lesson.poses_of_others(frames)
-    others = (carried[..., :3] @ lesson.others[:, :, None])[..., 0] + carried[..., 3]
+    carried = sample.poses_of_others(frames)
+    others = (carried[..., :3] @ sample.others[:, :, None])[..., 0] + carried[..., 3]
     # The part itself is not among the others; its points are put out of the way.
-    others[:, lesson.owner == part] = AWAY
+    others[:, sample.owner == part] = AWAY
     turn = _turned(dice)
-    lag = lesson.felt[frames, 1:]
+    lag = sample.felt[frames, 1:]
     if dice.random() < _UNTOLD:
         lag = np.full_like(lag, np.nan)
-    poses = lesson.motions[before, part].copy()
+    poses = sample.motions[before, part].copy()
     poses[..., :3] = turn @ poses[..., :3] @ turn.T
     poses[..., 3] = poses[..., 3] @ turn.T
     return (
-        lesson.track[frames] @ turn.T,
-        lesson.parts[part] @ turn.T,
+        sample.track[frames] @ turn.T,
+        sample.parts[part] @ turn.T,
         poses,
         others.astype(np.float32) @ turn.T,
-        np.array(lesson.seconds, np.float32),
-        np.concatenate([lesson.felt[frames, :1], lag @ turn.T], axis=1),
+        np.array(sample.seconds, np.float32),
+        np.concatenate([sample.felt[frames, :1], lag @ turn.T], axis=1),
     )
 
 
