@@ -25,7 +25,7 @@ from kin4d.benchmarks.object_pose.weights import (
     unreduced_name,
     weight_rows,
 )
-from kin4d.cli.bench import bench
+from kin4d.cli.bench import bench_command
 from kin4d.errors import InputError
 from kin4d.geometry.primitives import box
 from kin4d.geometry.sampling import sample_surface
@@ -226,4 +226,4 @@ def test_chest_is_closed_and_of_the_size_asked_for() -> None:
 
 def test_options_of_other_benchmarks_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'startup' takes no --objects"):
-        bench("startup", objects=tmp_path)
+        bench_command("startup", objects=tmp_path)

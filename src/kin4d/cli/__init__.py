@@ -1,7 +1,8 @@
 """The command line: one file a command, joined here.
 
-A command is a function `NAME_command` whose signature is its interface (read by tyro) and whose docstring is its
-help. Commands raise `Kin4dError`; this module alone turns errors into messages and exit codes.
+A command is a function `NAME_command` whose signature is its interface (read by tyro) and whose
+docstring is its help. Commands raise `Kin4dError`; this module alone turns errors into messages
+and exit codes.
 """
 
 from __future__ import annotations

@@ -33,9 +33,10 @@ def calibrate_command(
         robot: A name (see: kin4d robot --list) or the path of a URDF or MJCF file.
         video: The film, from a camera that does not move.
         actions: The robot's measured joints: npz, npy, csv or parquet, or a DROID annotation.
-        correspondences: Clicked points as JSON: {"size": [w, h], "matches": [{"frame": 0, "pixel": [u, v],
-            "link": "panda_link4", "point": [x, y, z]}, ...]}; pixels count from 0, points are in
-            the link's frame in metres. "aspect" gives fy / fx where pixels are not square.
+        correspondences: Clicked points as JSON: {"size": [w, h], "matches": [{"frame": 0,
+            "pixel": [u, v], "link": "panda_link4", "point": [x, y, z]}, ...]}; pixels count from
+            0, points are in the link's frame in metres. "aspect" gives fy / fx where pixels are
+            not square.
         output: The camera is written here as JSON.
         focal: Focal length in pixels; estimated if left out.
         refine: Improve the camera on the robot's outline over the clip.

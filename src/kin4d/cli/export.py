@@ -22,7 +22,7 @@ def export_command(
     """Convert a clip to GLB, USD, PC2, an OBJ sequence, MP4 or GIF.
 
     Args:
-        file: A clip (.npz) written by another command, or a mesh, which becomes a clip of one frame.
+        file: A clip (.npz) of another command, or a mesh, which becomes a clip of one frame.
         output: Target; its suffix chooses the format, and no suffix means a folder of OBJs.
         up: The axis that points up, where the file does not say: a clip knows, a mesh is y-up.
         width: Movie width in pixels.

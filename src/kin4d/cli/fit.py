@@ -31,10 +31,10 @@ def fit_command(
     No correspondences are needed, and what the target does not move stays exactly still.
 
     Args:
-        what: A mesh file, whose coordinates a network predicts; or a URDF, MJCF, robot or object, as
-            for `kin4d animate`.
-        target: The same object in another pose, in the same position: a mesh file, or points as .npy
-            [M, 3] or .xyz (metres).
+        what: A mesh file, whose coordinates a network predicts; or a URDF, MJCF, robot or object,
+            as for `kin4d animate`.
+        target: The same object in another pose, in the same position: a mesh file, or points as
+            .npy [M, 3] or .xyz (metres).
         output: GLB, USD, PC2, NPZ, MP4, GIF, or a folder for an OBJ sequence.
         weights: For meshes: a name that ships, a file, a folder or a hub id.
         up: The axis that points up in mesh files, and in the target of a mesh file.

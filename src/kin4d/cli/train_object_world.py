@@ -31,7 +31,7 @@ class TrainObjectWorld(EpisodeTrainingOptions):
     """
 
     networks: tuple[Network, ...] = ("depth", "segmentation", "dynamics")
-    """Which to train. A world needs segmentation and dynamics; depth and refinement join it if they are there."""
+    """Which to train. Segmentation and dynamics are required; depth and refinement are optional."""
     count: int | None = None
     """Training episodes: the first so many of the store, which may still grow; by default all."""
     batch: int = 16
@@ -41,9 +41,9 @@ class TrainObjectWorld(EpisodeTrainingOptions):
     length: int = 20
     """Frames of a window of motion."""
     start: str | None = None
-    """Weights that depth, segmentation and dynamics begin from, with a new schedule: a run's folder, a file or
-    a name that ships, of one network or of a whole world, whose other networks then stay as they
-    are. By default chance."""
+    """Initial weights of depth, segmentation and dynamics, with a new schedule: a run's folder, a
+    file or a name that ships, of one network or of a whole world, whose other networks then
+    stay as they are. By default chance."""
 
     def run(self) -> None:
         import torch

@@ -148,7 +148,7 @@ def modal_body(
 ) -> ModalBody:
     """The modal body of a soft scene: the same surface, material and pins.
 
-    If it is a sheet that `low_membrane_stiffness`, its stretch is left to the membrane of `acting_on`.
+    If it is a sheet of `low_membrane_stiffness`, `acting_on` adds its membrane force instead.
     """
     material = scene.material
     held = [] if pins is None else pins

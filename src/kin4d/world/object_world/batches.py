@@ -89,7 +89,7 @@ def episode_dynamics_sample(episode: Episode, *, measured: bool = True) -> Dynam
 
 
 def episode_seg_batch(episode: Episode) -> tuple[Tensor, Tensor]:
-    """What a segmenter learns from an episode: its first view [8, H, W], and parts [H, W] from 1 on."""
+    """Segmenter input of an episode's first frame [8, H, W]; its part labels [H, W] from 1 on."""
     parts, video = _parts(episode), episode.video
     to_base = np.linalg.inv(episode.base) @ video.camera.pose
     robot = parts.mask[0] == ROBOT
@@ -99,7 +99,7 @@ def episode_seg_batch(episode: Episode) -> tuple[Tensor, Tensor]:
 
 
 def episode_depth_batch(episode: Episode) -> tuple[Tensor, Tensor]:
-    """What a depth network learns from an episode: its view [9, H, W], and logarithms of depth [H, W]."""
+    """Depth-network input of an episode's first frame [9, H, W], and its log depth [H, W]."""
     video = episode.video
     base = video.camera.world_to_camera @ episode.base
     robot = np.where(episode.robot_mask[0][..., None], video.xyz[0], np.nan)

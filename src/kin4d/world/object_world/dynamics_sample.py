@@ -1,4 +1,4 @@
-"""Lesson: what a dynamics model learns from one episode. Points of robot and things, in the robot's base."""
+"""Training sample of the part dynamics: robot and object points of an episode, in robot base."""
 
 from __future__ import annotations
 

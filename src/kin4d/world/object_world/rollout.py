@@ -1,7 +1,7 @@
 """Roll: parts moved on from the first frame alone, frame by frame, while the robot does its part.
 
-A dynamics learned from scenes turned and mirrored at random, and still says slightly different things
-of the same scene seen from elsewhere. So it is asked about several such views at once, and parts go
+The dynamics is trained on randomly rotated and mirrored scenes, and still predicts slightly
+different motions for them. So it is queried with several such views at once, and parts go
 where these agree on the whole; each view goes on from there.
 """
 

@@ -82,7 +82,7 @@ def split_components(part: np.ndarray, xyz: np.ndarray) -> np.ndarray:
     """[H, W] int: parts numbered anew, each of one place, and without stray pixels.
 
     Strays would fly about when the part turns. What is farther apart than any gap that something
-    in front could leave in a part is not one part, whatever the segmenter says: two things of a kind.
+    in front could leave in a part is not one part but two alike, whatever the segmenter predicts.
 
     Args:
         part: [H, W] int: the part of each pixel, or `NOBODY`.

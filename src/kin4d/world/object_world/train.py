@@ -80,8 +80,8 @@ def train_dynamics(
         dev: Held-out lessons that checkpoints are judged by.
         batch: Windows per step and process.
         length: Frames of a window: longer ones teach to live with one's own errors.
-        start: Weights to begin from, with a new schedule: a dynamics's, or a whole world's. It may be
-            one that was told less.
+        start: Initial weights, with a new schedule: of a dynamics or of a whole world, possibly
+            trained with fewer inputs.
         data: What the lessons were made of, kept with the weights.
     """
     torch.manual_seed(plan.seed)
@@ -117,7 +117,7 @@ def train_segmentation(
     start: str | Path | None = None,
     data: dict | None = None,
 ) -> PartSegmenter:
-    """Train a segmentation; `feed` takes the numbers of a process and of a step. See `train_dynamics`."""
+    """Train a segmenter; `feed` takes a process and a step index. See `train_dynamics`."""
     torch.manual_seed(plan.seed)
     model = PartSegmenter(config or SegmenterConfig())
     if start is not None:
