@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "neurok": {"geometry", "bodies", "training"},
     "fitting": {"geometry", "bodies", "kinematics", "neurok"},
     "episodes": {"geometry", "storage", "export", "bodies", "kinematics", "render", "calibration"},
-    "world": {"geometry", "training", "bodies", "kinematics", "render", "episodes"},
+    "world": {"geometry", "training", "export", "bodies", "kinematics", "render", "episodes"},
     "objects": {"geometry", "storage", "bodies", "render"},
     "tasks": {"geometry", "storage", "kinematics", "render", "episodes", "objects"},
 }

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kin4d.neurok.body import LearnedBody as LearnedBody
     from kin4d.render.pointmaps import render_bodies as render_bodies
     from kin4d.render.pointmaps import render_clip as render_clip
+    from kin4d.world.imagine import imagine as imagine
     from kin4d.world.model import load_world_model as load_world_model
 
 _HOME = {
@@ -52,6 +53,7 @@ _HOME = {
     "load_world_model": "world.model",
     "articulate": "neurok.articulate",
     "fit": "fitting.fit",
+    "imagine": "world.imagine",
     "load_robot": "bodies.robot.registry",
     "bake": "bodies.body",
     "render_bodies": "render.pointmaps",

@@ -50,7 +50,7 @@ def test_networks_are_trained_joined_and_used(store, tmp_path, capsys):
     ask = [
         *("imagine", "--image", str(tmp_path / "first.png"), "--robot", "sketch"),
         *("--actions", str(tmp_path / "actions.npz"), "--camera", str(tmp_path / "camera.json")),
-        *("--weights", weights, "--frames", "5", "--futures", "2", "--json"),
+        *("--weights", weights, "--frames", "5", "--num-samples", "2", "--json"),
     ]
     assert main([*ask, "-o", str(tmp_path / "out")]) == 0
     said = capsys.readouterr()

@@ -139,10 +139,10 @@ def _character() -> Mesh:
 
 
 def _imagine(output: Path) -> str:
-    from kin4d.cli.imagine import imagine
+    from kin4d.cli.imagine import imagine_command
 
     folder = output / "world"
-    imagine(
+    imagine_command(
         image=_ASSETS / "first.png",
         robot="sketch",
         actions=_ASSETS / "joints.npz",

@@ -1,0 +1,151 @@
+"""`kin4d.imagine`: predict an RGB and XYZ video from an image, a robot and its actions."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kin4d.bodies.robot.registry import load_robot
+from kin4d.bodies.robot.robot_body import RobotBody
+from kin4d.episodes.formats.reader import read_robot_motion
+from kin4d.errors import InputError
+from kin4d.export.video import read_image
+from kin4d.geometry.camera import Camera
+from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.kinematics.actions import Actions
+from kin4d.kinematics.control import actions_to_q
+from kin4d.kinematics.grippers import gripper_opening
+from kin4d.kinematics.resample import resample, resampled_fps
+from kin4d.render.pointmaps import MeshInstance
+from kin4d.world.letterbox import Letterbox
+from kin4d.world.model import WorldModel, load_world_model
+from kin4d.world.observation import make_observation
+from kin4d.world.rollout import imagine_rollout
+
+
+class ImagineWarning(UserWarning):
+    """The input is usable, but not what the world model works with directly."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ImaginedVideo(PointmapVideo):
+    """The most likely video, the robot's motion in it, and further samples.
+
+    Attributes:
+        q: [T, k] joint coordinates of the robot, rad or m.
+        coordinates: Names of the k coordinates.
+        samples: Further videos; they differ where the model is uncertain.
+    """
+
+    q: np.ndarray
+    coordinates: tuple[str, ...]
+    samples: tuple[PointmapVideo, ...] = ()
+
+
+def imagine(
+    image: str | Path | np.ndarray,
+    robot: str | Path | RobotBody,
+    actions: str | Path | Actions,
+    camera: str | Path | Camera,
+    *,
+    depth: str | Path | np.ndarray | None = None,
+    weights: str | Path | WorldModel = "tiny",
+    num_samples: int = 1,
+    seed: int = 0,
+    frames: int = 49,
+    stream: str = "state_joint",
+    episode: int = 0,
+    measured_gripper: bool = False,
+) -> ImaginedVideo:
+    """Predict how the scene of an image reacts to a robot: colour, and geometry in metres.
+
+    Args:
+        image: The first frame, a file or [H, W, 3] uint8; it is resized to the size of the model.
+        robot: A name (see `list_robots`), the path of a URDF or MJCF file, or a body.
+        actions: A file (npz, npy, csv, parquet, DROID .json, RLDS .tfrecord), or actions.
+        camera: The camera of the image, in the robot's world; an object or its JSON file.
+        depth: Depth of the same view: .npy (m), .png (mm) or [H, W] m; estimated if None.
+        weights: A name that ships, a .safetensors file, a folder, a hub id, or a loaded model.
+        num_samples: How many videos; the first is the most likely one, the others are its
+            `samples`.
+        seed: Seed of the other samples.
+        frames: Length after uniform resampling in time; 0 keeps the actions' own length. Motions
+            longer than the model's window are predicted window by window.
+        stream: Which stream of a recording to follow: state_joint, state_pose, action_joint, ...
+        episode: Which episode of a file that holds several.
+        measured_gripper: Whether the finger joints in `actions` were measured, so that they stop
+            at a grasped object. Otherwise they are commands, and geometry decides about grasps.
+    """
+    if num_samples < 1:
+        raise InputError("number of samples", value=num_samples, allowed=">= 1")
+    body = robot if isinstance(robot, RobotBody) else load_robot(robot)
+    view = camera if isinstance(camera, Camera) else Camera.load(camera)
+    rgb = image if isinstance(image, np.ndarray) else read_image(image)
+    model = load_world_model(weights) if isinstance(weights, str | Path) else weights
+    _check_size("image", rgb, view)
+    box = Letterbox.of(view, height=model.size[0], width=model.size[1])
+    if (view.height, view.width) != model.size:
+        margins = "" if box.fills else ", with margins above and below or at the sides"
+        _warn(f"the image is resized to {model.size[1]} x {model.size[0]} pixels{margins}")
+    if not isinstance(actions, Actions):
+        actions = read_robot_motion(actions, motion=stream, episode=episode)
+    q, fps = actions_to_q(actions, body)[0], actions.fps
+    if frames:
+        fps, q = resampled_fps(fps, len(q), frames), resample(q, frames, body=body)
+    xyz = np.full((*model.size, 3), np.nan, np.float32)
+    if depth is not None:
+        metres = depth if isinstance(depth, np.ndarray) else _read_depth(Path(depth))
+        _check_size("depth", metres, view)
+        xyz = box.put_depth(metres)
+    observation = make_observation(
+        box.put(rgb),
+        xyz,
+        MeshInstance.of_body(body, q, name="robot"),
+        box.camera,
+        fps=fps,
+        base=np.asarray(body.root),
+        opening=gripper_opening(body, q.numpy()) if measured_gripper else None,
+    )
+    visible = np.array([frame.any() for frame in observation.robot.mask])
+    if not visible[0]:
+        raise InputError(
+            "the robot is not visible in the first image, as this camera sees it",
+            hint="check the camera with: kin4d robot ROBOT --actions FILE --camera FILE -o DIR; "
+            "or find it with: kin4d calibrate",
+        )
+    if not visible.all():
+        _warn(f"the robot is out of view in {int((~visible).sum())} of {len(visible)} frames")
+    first, *others = (
+        box.crop(imagine_rollout(model, observation, seed=None if n == 0 else seed + n))
+        for n in range(num_samples)
+    )
+    return ImaginedVideo(
+        **vars(first), q=q.numpy(), coordinates=tuple(body.coordinates), samples=tuple(others)
+    )
+
+
+def _check_size(name: str, array: np.ndarray, camera: Camera) -> None:
+    if array.shape[:2] != (camera.height, camera.width):
+        raise InputError(
+            f"the {name} and its camera differ in size",
+            value=array.shape[:2],
+            allowed=f"{(camera.height, camera.width)}, as the camera says",
+            hint="give the camera of this image",
+        )
+
+
+def _read_depth(path: Path) -> np.ndarray:
+    """[H, W] m."""
+    if path.suffix == ".npy":
+        return np.load(path, allow_pickle=False).astype(np.float32)
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        return np.asarray(picture, np.float32) / 1000
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, ImagineWarning, stacklevel=3)

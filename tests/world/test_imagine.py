@@ -1,0 +1,48 @@
+"""`kin4d.imagine` on the files of the demo, with the weights that ship."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kin4d
+from kin4d.errors import InputError
+from kin4d.geometry.camera import Camera
+from kin4d.world.imagine import ImagineWarning
+
+DEMO = Path(kin4d.__file__).parent / "assets" / "demo"
+GIVEN = {
+    "image": DEMO / "first.png",
+    "robot": "sketch",
+    "actions": DEMO / "joints.npz",
+    "camera": DEMO / "camera.json",
+    "depth": DEMO / "depth.png",
+}
+
+
+def test_video_starts_with_the_image_and_samples_differ_from_it():
+    video = kin4d.imagine(**GIVEN, frames=25, num_samples=2, seed=1)
+    camera = Camera.load(GIVEN["camera"])
+    assert video.rgb.shape == (25, camera.height, camera.width, 3)
+    assert video.q.shape == (25, len(video.coordinates))
+    assert np.isfinite(video.xyz).mean() > 0.9
+    assert (video.mask == 1).any((1, 2)).all()
+    (sample,) = video.samples
+    np.testing.assert_array_equal(sample.rgb[0], video.rgb[0])
+    assert (sample.rgb[-1] != video.rgb[-1]).any()
+
+
+def test_bad_input_is_refused_with_its_value():
+    with pytest.raises(InputError, match="number of samples"):
+        kin4d.imagine(**GIVEN, num_samples=0)
+    with pytest.raises(InputError, match="depth and its camera differ in size"):
+        kin4d.imagine(**{**GIVEN, "depth": np.ones((3, 4))})
+
+
+def test_other_image_sizes_are_resized_with_a_warning():
+    camera = Camera.load(GIVEN["camera"])
+    wide = camera.resized(2 * camera.width, 2 * camera.height)
+    image = np.full((wide.height, wide.width, 3), 128, np.uint8)
+    with pytest.warns(ImagineWarning, match="resized to"):
+        video = kin4d.imagine(**{**GIVEN, "image": image, "camera": wide, "depth": None}, frames=2)
+    assert video.rgb.shape[1:3] == (camera.height, camera.width)
