@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class DataObjects:
     """Make a store of objects in motion; run the same command again to go on after a stop."""
 
-    out: Path
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """Folder of the store."""
     sources: tuple[str, ...] = ("articulated",)
     """What to draw from; run with an unknown name to see them all."""
@@ -55,9 +55,9 @@ class DataObjects:
             frames=self.frames,
             per_shard=self.per_shard,
         )
-        store = generate_objects(plan, self.out, workers=self.workers, cluster=self.cluster)
-        data = {"written": str(self.out), "sequences": len(store), "dropped": len(store.dropped)}
-        text = f"{len(store)} sequences in {self.out}"
+        store = generate_objects(plan, self.output, workers=self.workers, cluster=self.cluster)
+        data = {"written": str(self.output), "sequences": len(store), "dropped": len(store.dropped)}
+        text = f"{len(store)} sequences in {self.output}"
         if store.dropped:
             text += f"; {len(store.dropped)} could not be made, the first because: "
             text += store.dropped[0]["dropped"]
@@ -132,7 +132,7 @@ class DataPreview:
     Of a store of episodes, one per task: colour, bodies and depth.
     """
 
-    out: Path
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """Folder for the pictures."""
     source: str = "articulated"
     """A source's name, or store:DIR."""
@@ -158,25 +158,25 @@ class DataPreview:
         draw = partial(episode_preview if episodes else object_preview, tile=self.tile)
         for category, items in track(chosen.items(), "drawing", total=len(chosen)):
             picture = Image.fromarray(draw(items))
-            with atomic_path(self.out / f"{category}.jpg") as path:
+            with atomic_path(self.output / f"{category}.jpg") as path:
                 picture.save(path, quality=88)
-        data = {"written": str(self.out), "categories": [*chosen]}
-        print_result(f"{len(chosen)} contact sheets in {self.out}", data, as_json=self.json)
+        data = {"written": str(self.output), "categories": [*chosen]}
+        print_result(f"{len(chosen)} contact sheets in {self.output}", data, as_json=self.json)
 
 
 _Action = Annotated[
-    Annotated[DataObjects, tyro.conf.subcommand("neurok")]
+    Annotated[DataObjects, tyro.conf.subcommand("objects")]
     | Annotated[DataEpisodes, tyro.conf.subcommand("episodes")]
     | Annotated[DataStats, tyro.conf.subcommand("stats")]
     | Annotated[DataVerify, tyro.conf.subcommand("verify")]
-    | Annotated[DataPreview, tyro.conf.subcommand("sheet")]
+    | Annotated[DataPreview, tyro.conf.subcommand("preview")]
     | Annotated[DataImport, tyro.conf.subcommand("import")]
     | Annotated[DataExport, tyro.conf.subcommand("export")],
     tyro.conf.arg(name=""),
 ]
 
 
-def data(action: _Action) -> None:
+def data_command(action: _Action) -> None:
     """Make things in motion to learn from, convert those of others, look into what was made.
 
     Args:

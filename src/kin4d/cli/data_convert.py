@@ -25,7 +25,7 @@ class DataImport:
 
     source: Annotated[Path, tyro.conf.Positional]
     """A folder or file."""
-    out: Path
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """Folder of the store; run the same command again to go on after a stop."""
     layout: str | None = None
     """lerobot, robo4d, robosuite, rlds or droid; default: what the source looks like."""
@@ -35,8 +35,8 @@ class DataImport:
     """Where the camera stands, as written by kin4d calibrate; needed where the source is silent."""
     view: str | None = None
     """Which camera's video; default: the first."""
-    without: str | None = None
-    """Take this link off, with all that stands on it."""
+    remove_link: str | None = None
+    """Remove this link and its descendants, because the real robot has something else there."""
     frames: int = 49
     """Length of every episode, by uniform resampling."""
     size: tuple[int, int] | None = None
@@ -49,8 +49,8 @@ class DataImport:
     """Weights of a vision-language model, for recordings without words."""
     degrees: bool = False
     """LeRobot: joints are in degrees."""
-    by_order: bool = False
-    """LeRobot: joints are in the robot's own order, whatever the recorder calls them."""
+    ignore_joint_names: bool = False
+    """LeRobot: joints are in the robot's order; their recorded names are ignored."""
     gripper: int | None = None
     """LeRobot: which column is the gripper, e.g. -1."""
     gripper_range: tuple[float, float] = (0.0, 1.0)
@@ -59,7 +59,7 @@ class DataImport:
     """At most so many episodes."""
     workers: int = 1
     """Processes; networks are loaded in each."""
-    search_root: tuple[Path, ...] = ()
+    package_path: tuple[Path, ...] = ()
     """Folders in which package:// meshes are looked for."""
     json: bool = False
     """Print JSON for machines."""
@@ -69,14 +69,14 @@ class DataImport:
         from kin4d.episodes.importer import import_episodes
 
         options: dict[str, Any] = {}
-        for name in ("degrees", "by_order"):
+        for name in ("degrees", "ignore_joint_names"):
             if getattr(self, name):
                 options[name] = True
         if self.gripper is not None:
             options |= {"gripper": self.gripper, "gripper_range": self.gripper_range}
         store = import_episodes(
             open_dataset(self.source, layout=self.layout, **options),
-            self.out,
+            self.output,
             source=self.source.name,
             assembly=self._assembly(),
             limit=self.limit,
@@ -87,8 +87,8 @@ class DataImport:
             first = store.dropped[0]["dropped"] if store.dropped else "it is empty"
             why = f"{_counts(reasons)}; the first: {first}"
             raise InputError(f"nothing of {self.source} became an episode: {why}")
-        data = {"written": str(self.out), "episodes": len(store), "rejected": reasons}
-        text = f"{len(store)} episodes in {self.out}"
+        data = {"written": str(self.output), "episodes": len(store), "rejected": reasons}
+        text = f"{len(store)} episodes in {self.output}"
         if reasons:
             text += f"; {len(store.dropped)} rejected: {_counts(reasons)}"
         print_result(text, data, as_json=self.json)
@@ -102,7 +102,7 @@ class DataImport:
 
         return RecordingConverter(
             robot=self.robot,
-            without=self.without,
+            remove_link=self.remove_link,
             view=self.view,
             camera=None if self.camera is None else Camera.load(self.camera),
             frames=self.frames,
@@ -110,7 +110,7 @@ class DataImport:
             depth=None if self.depth is None else DepthModel(self.depth),
             mask=None if self.masks is None else Sam2Masks(self.masks),
             caption=None if self.captions is None else CaptionModel(self.captions),
-            search_roots=self.search_root,
+            search_roots=self.package_path,
         )
 
 
@@ -120,7 +120,7 @@ class DataExport:
 
     store: Annotated[Path, tyro.conf.Positional]
     """Folder of the store."""
-    out: Path
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """Folder to write."""
     layout: str = "lerobot"
     """lerobot (v3.0), lerobot-v2.1 or robo4d."""
@@ -144,14 +144,14 @@ class DataExport:
         episodes = self._chosen(EpisodeStore.open(self.store))
         if self.layout in ("lerobot", "lerobot-v2.1"):
             version = "v3.0" if self.layout == "lerobot" else "v2.1"
-            write_lerobot(episodes, self.out, version=version, fps=self.fps or episodes.fps)
+            write_lerobot(episodes, self.output, version=version, fps=self.fps or episodes.fps)
         elif self.layout == "robo4d":
-            write_robo4d_episodes(episodes, self.out, split=self.split or "train")
+            write_robo4d_episodes(episodes, self.output, split=self.split or "train")
         else:
             allowed = "lerobot, lerobot-v2.1, robo4d"
             raise InputError("unknown layout to write", value=self.layout, allowed=allowed)
-        data = {"written": str(self.out), "episodes": len(episodes), "layout": self.layout}
-        print_result(f"{len(episodes)} episodes in {self.out}", data, as_json=self.json)
+        data = {"written": str(self.output), "episodes": len(episodes), "layout": self.layout}
+        print_result(f"{len(episodes)} episodes in {self.output}", data, as_json=self.json)
 
     def _chosen(self, store: EpisodeStore) -> _Chosen:
         numbers = [

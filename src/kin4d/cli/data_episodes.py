@@ -15,7 +15,7 @@ from kin4d.cli.output import print_result
 class DataEpisodes:
     """Make episodes of robots at tasks; run the same command again to go on after a stop."""
 
-    out: Annotated[Path, tyro.conf.Positional]
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """Folder of the store."""
     count: int = 1000
     """Episodes: half done well, the others with noise of some grade, or missed by a hair."""
@@ -56,15 +56,15 @@ class DataEpisodes:
             width=self.size[0],
             per_shard=self.per_shard,
         )
-        store = generate_episodes(plan, self.out, workers=self.workers, cluster=self.cluster)
+        store = generate_episodes(plan, self.output, workers=self.workers, cluster=self.cluster)
         done = sum(bool(line["success"]) for line in store.lines)
         data = {
-            "written": str(self.out),
+            "written": str(self.output),
             "episodes": len(store),
             "successes": done,
             "dropped": dict(store.reasons),
         }
-        text = f"{len(store)} episodes in {self.out}, {done} of them successes"
+        text = f"{len(store)} episodes in {self.output}, {done} of them successes"
         if store.reasons:
             left = ", ".join(f"{count} {reason}" for reason, count in store.reasons.items())
             text += f"; left out: {left}"

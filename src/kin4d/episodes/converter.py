@@ -41,7 +41,7 @@ class RecordingConverter:
 
     Attributes:
         robot: As `load_robot` takes it; default: what the recording names.
-        without: A link to take off with all that stands on it, where the real robot has something
+        remove_link: A link to remove with its descendants, where the real robot has something
             else there.
         view: Which camera's video; default: the first.
         camera: Of that view, its world the robot's base frame; default: what the recording knows.
@@ -55,7 +55,7 @@ class RecordingConverter:
     """
 
     robot: str = ""
-    without: str | None = None
+    remove_link: str | None = None
     view: str | None = None
     camera: Camera | None = None
     frames: int = FRAMES
@@ -82,8 +82,8 @@ class RecordingConverter:
         if overlap < _OVERLAP:
             flags = (*flags, DOUBTFUL)
         about: dict[str, Any] = {"view": name, "motion_overlap": round(overlap, 3)}
-        if self.without:
-            about["without"] = self.without
+        if self.remove_link:
+            about["without"] = self.remove_link
         language = recording.language or template_caption(recording.task)
         if not language and self.caption is not None:
             language = self.caption(rgb)
@@ -114,7 +114,8 @@ class RecordingConverter:
                 "missing calibration",
                 f"nothing says where camera '{name}' of recording '{recording.name}' stands",
                 hint=f"find it with: kin4d calibrate {self.robot or recording.robot or 'ROBOT'} "
-                "--video FILE --actions FILE --matches FILE -o camera.json; then give --camera",
+                "--video FILE --actions FILE --correspondences FILE -o camera.json; "
+                "then give --camera",
             )
         return camera
 
@@ -129,7 +130,7 @@ class RecordingConverter:
                 f"recording '{recording.name}' does not name its robot", hint="give --robot"
             )
         body = load_robot(robot, search_roots=self.search_roots)
-        return body if self.without is None else remove_link(body, self.without)
+        return body if self.remove_link is None else remove_link(body, self.remove_link)
 
     def _joints(
         self, recording: Recording, body: RobotBody, times: np.ndarray
@@ -144,7 +145,7 @@ class RecordingConverter:
                 value=[*recording.motions],
                 allowed="joints or poses",
             )
-        if self.without is not None:
+        if self.remove_link is not None:
             state = replace(state, gripper=None)
         rows = rows_at(times, state)
         q, reached = actions_to_q(state, body)

@@ -76,7 +76,7 @@ class _Plan:
             "per_shard": self._per_shard,
             "frames": chosen.frames,
             "robot": chosen.robot,
-            "without": chosen.without,
+            "without": chosen.remove_link,
             "view": chosen.view,
             "size": None if chosen.size is None else [*chosen.size],
             "camera": None if camera is None else camera.to_dict(),

@@ -77,7 +77,7 @@ class EpisodeStore(ShardStore):
     """Episodes of robots. Reading one takes a few milliseconds; nothing is held in memory."""
 
     FORMAT = "kin4d episodes"
-    COMMAND = "kin4d data episodes DIR, or: kin4d data import SOURCE --out DIR"
+    COMMAND = "kin4d data episodes -o DIR, or: kin4d data import SOURCE -o DIR"
 
     @staticmethod
     def rows_of(line: dict[str, Any]) -> dict[str, int]:

@@ -17,7 +17,7 @@ class SequenceStore(ShardStore):
     """Motions of many objects."""
 
     FORMAT = "kin4d sequences"
-    COMMAND = "kin4d data objects --out DIR"
+    COMMAND = "kin4d data objects -o DIR"
 
     rows_of = staticmethod(sequence_rows)
 

@@ -242,7 +242,9 @@ def test_a_v21_folder_made_by_hand(tmp_path: Path) -> None:
     np.testing.assert_allclose(state.values, np.radians(raw[:, :5]), atol=1e-6)
     assert state.names is None
     assert 0 <= state.gripper.min() < state.gripper.max() <= 1
-    assert open_dataset(folder, by_order=True).read(0).motions["state_joint"].names is None
+    assert (
+        open_dataset(folder, ignore_joint_names=True).read(0).motions["state_joint"].names is None
+    )
     frames, times = recording.view()[1].read()
     assert frames.shape == (60, 32, 48, 3)
     np.testing.assert_allclose(times, np.arange(60) / 30, atol=1e-4)

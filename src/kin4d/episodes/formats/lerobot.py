@@ -40,7 +40,7 @@ class LeRobotFolder:
     Args:
         path: Its folder.
         degrees: Whether joints are in degrees, as most recordings of SO-100 arms are.
-        by_order: Take joints in the robot's own order, whatever the recorder calls them.
+        ignore_joint_names: Take joints in the robot's order and ignore their recorded names.
         gripper: Which column of state and action is the gripper, if any, e.g. -1.
         gripper_range: What it reads when closed and when open.
         state: What "observation.state" holds: "joint" or "pose".
@@ -53,7 +53,7 @@ class LeRobotFolder:
         path: str | Path,
         *,
         degrees: bool = False,
-        by_order: bool = False,
+        ignore_joint_names: bool = False,
         gripper: int | None = None,
         gripper_range: tuple[float, float] = (0.0, 1.0),
         state: str = "joint",
@@ -71,7 +71,7 @@ class LeRobotFolder:
                 f"{path} has another version", value=self.version, allowed="v2.0, v2.1, v3.x"
             )
         self.features: dict[str, Any] = info["features"]
-        self._degrees, self._by_order = degrees, by_order
+        self._degrees, self._ignore_joint_names = degrees, ignore_joint_names
         self._gripper, self._range = gripper, gripper_range
         self._kinds, self._rotation = {"state": state, "action": action}, rotation
 
@@ -225,7 +225,7 @@ class LeRobotFolder:
         return self.path / name
 
     def _names(self) -> tuple[str, ...] | None:
-        if self._by_order:
+        if self._ignore_joint_names:
             return None
         names = self.features.get(STATE, {}).get("names")
         names = names.get("motors") if isinstance(names, dict) else names
