@@ -27,8 +27,8 @@ from kin4d.world.observation import Observation
 
 
 @pytest.fixture(scope="module")
-def situation() -> Observation:
-    return WorldMetrics(pushed_block()).situation
+def observation() -> Observation:
+    return WorldMetrics(pushed_block()).observation
 
 
 def test_outcomes_are_right_if_told_so_and_wrong_if_not() -> None:
@@ -39,7 +39,7 @@ def test_outcomes_are_right_if_told_so_and_wrong_if_not() -> None:
     assert outcomes(pair, (hit.video, miss.video)) == (True, True)
     assert outcomes(pair, (miss.video, hit.video)) == (False, False)
     # Who always says that nothing moves is right about misses alone.
-    still = [copied(WorldMetrics(one).situation) for one in (hit, miss)]
+    still = [copied(WorldMetrics(one).observation) for one in (hit, miss)]
     assert outcomes(pair, still) == (False, True)
 
 
@@ -107,48 +107,48 @@ def test_a_scene_with_its_own_actions_is_the_episode() -> None:
     assert (other.video.rgb[-1] != push.video.rgb[-1]).any()
 
 
-def test_dropout_takes_its_share(situation: Observation) -> None:
-    spoiled = drop_frames(situation, np.random.default_rng(0))
-    before, after = situation.robot.mask > 0, spoiled.robot.mask > 0
+def test_dropout_takes_its_share(observation: Observation) -> None:
+    spoiled = drop_frames(observation, np.random.default_rng(0))
+    before, after = observation.robot.mask > 0, spoiled.robot.mask > 0
     assert not (after & ~before).any()
     assert 1 - after.sum() / before.sum() == pytest.approx(DROPPED, abs=0.03)
     assert np.isnan(spoiled.robot.xyz[before & ~after]).all()
-    assert spoiled.track.shape == situation.track.shape
+    assert spoiled.robot_points.shape == observation.robot_points.shape
 
 
-def test_noise_is_in_points_and_not_in_the_picture(situation: Observation) -> None:
-    spoiled = jitter_robot(situation, np.random.default_rng(0))
-    assert (spoiled.robot.mask == situation.robot.mask).all()
-    assert 0.003 < np.std(spoiled.track - situation.track) < 0.007
+def test_noise_is_in_points_and_not_in_the_picture(observation: Observation) -> None:
+    spoiled = jitter_robot(observation, np.random.default_rng(0))
+    assert (spoiled.robot.mask == observation.robot.mask).all()
+    assert 0.003 < np.std(spoiled.robot_points - observation.robot_points) < 0.007
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_shift_moves_pixels_and_points_alike(situation: Observation, seed: int) -> None:
-    spoiled = shift_robot(situation, np.random.default_rng(seed))
-    way = _pixels(spoiled) - _pixels(situation)
+def test_shift_moves_pixels_and_points_alike(observation: Observation, seed: int) -> None:
+    spoiled = shift_robot(observation, np.random.default_rng(seed))
+    way = _pixels(spoiled) - _pixels(observation)
     assert np.allclose(way, way[0, 0], atol=1e-2)
     assert np.abs(way[0, 0]).max() == pytest.approx(SHIFT, abs=1e-2)
     right, down = np.rint(way[0, 0]).astype(int)
-    moved = np.roll(situation.robot.mask, (down, right), (1, 2))
+    moved = np.roll(observation.robot.mask, (down, right), (1, 2))
     inner = np.s_[:, SHIFT:-SHIFT, SHIFT:-SHIFT]
     assert (spoiled.robot.mask[inner] == moved[inner]).all()
 
 
-def test_rotation_turns_about_the_middle(situation: Observation) -> None:
-    spoiled = rotate_camera(situation, np.random.default_rng(0))
-    middle = situation.camera.K[:2, 2]
-    before, after = _pixels(situation) - middle, _pixels(spoiled) - middle
+def test_rotation_turns_about_the_middle(observation: Observation) -> None:
+    spoiled = rotate_camera(observation, np.random.default_rng(0))
+    middle = observation.camera.K[:2, 2]
+    before, after = _pixels(observation) - middle, _pixels(spoiled) - middle
     assert np.allclose(np.linalg.norm(before, axis=-1), np.linalg.norm(after, axis=-1), atol=1e-2)
     angle = np.degrees(np.arctan2(*after[..., ::-1].T) - np.arctan2(*before[..., ::-1].T))
     assert np.allclose(np.abs((angle + 180) % 360 - 180), TURN, atol=1e-2)
 
 
-def test_spoilers_keep_what_is_known_of_the_first_frame(situation: Observation) -> None:
+def test_spoilers_keep_what_is_known_of_the_first_frame(observation: Observation) -> None:
     for spoil in SPOILERS.values():
-        spoiled = spoil(situation, np.random.default_rng(0))
-        assert spoiled.image is situation.image
+        spoiled = spoil(observation, np.random.default_rng(0))
+        assert spoiled.image is observation.image
         assert spoiled.robot.rgb.dtype == np.uint8
 
 
-def _pixels(situation: Observation) -> np.ndarray:
-    return replace(situation.camera, pose=np.eye(4)).project(situation.track)[0]
+def _pixels(observation: Observation) -> np.ndarray:
+    return replace(observation.camera, pose=np.eye(4)).project(observation.robot_points)[0]

@@ -100,13 +100,13 @@ def test_temporal_figures_count_still_pixels_once_each() -> None:
 
 
 def test_composite_shows_the_robot_and_nothing_that_moves(judge: WorldMetrics) -> None:
-    truth, situation = judge.episode.video, judge.situation
-    composite, copy = composited(situation), copied(situation)
+    truth, observation = judge.episode.video, judge.observation
+    composite, copy = composited(observation), copied(observation)
     assert (composite.rgb[0] == truth.rgb[0]).all()
     assert (copy.rgb == truth.rgb[0]).all()
     robot = composite.mask[-1] == 1
     assert robot.any()
-    assert (composite.rgb[-1][robot] == situation.robot.rgb[-1][robot]).all()
+    assert (composite.rgb[-1][robot] == observation.robot.rgb[-1][robot]).all()
     where = moving_region(truth, composite)
     assert not where[0].any()
     assert not (where & (truth.mask == 1)).any()
@@ -116,7 +116,7 @@ def test_composite_shows_the_robot_and_nothing_that_moves(judge: WorldMetrics) -
 
 
 def test_hidden_robot_is_not_composited(judge: WorldMetrics) -> None:
-    near = replace(judge.situation, xyz=judge.situation.xyz * np.float32(0.01))
+    near = replace(judge.observation, xyz=judge.observation.xyz * np.float32(0.01))
     assert not composited(near).mask[1:].any()
 
 
@@ -134,7 +134,7 @@ def test_truth_is_perfect_and_copies_are_as_far_off_as_things_went(judge: WorldM
     assert truth["IoU"] == 1
     assert truth["CD-L1"] == truth["CD-L1 moving temporal"] == 0
     assert truth["sharpness"] == pytest.approx(1)
-    copy = judge.things(copied(judge.situation))
+    copy = judge.things(copied(judge.observation))
     assert copy["off last"] == pytest.approx(2 * (FRAMES - 1), abs=1e-3)
     assert copy["off"] == pytest.approx(copy["way"])
     assert copy["IoU"] < 0.3
@@ -148,8 +148,8 @@ def test_touched_pixels_are_where_the_block_is_or_was(judge: WorldMetrics) -> No
 
 
 def test_stage_with_true_motions_comes_near_the_truth(judge: WorldMetrics) -> None:
-    score = judge.score(staged(judge.episode)(judge.situation))
-    composite = judge.score(composited(judge.situation))
+    score = judge.score(staged(judge.episode)(judge.observation))
+    composite = judge.score(composited(judge.observation))
     assert score["off last"] < 1
     assert score["PSNR moving"] > composite["PSNR moving"] + 5
     assert score["CD-L1 moving"] < composite["CD-L1 moving"] / 2
@@ -158,7 +158,7 @@ def test_stage_with_true_motions_comes_near_the_truth(judge: WorldMetrics) -> No
 @pytest.mark.parametrize("late", [2, 4])
 def test_parts_are_found_where_they_were_put(judge: WorldMetrics, late: int) -> None:
     frames = np.maximum(np.arange(FRAMES) - late, 0)
-    told = staged(judge.episode, frames)(judge.situation)
+    told = staged(judge.episode, frames)(judge.observation)
     finder = judge.finders[0]
     found = finder.find(told, FRAMES - 1)
     assert np.linalg.norm(found.middle - finder.paths[0][frames[-1]]) < 1

@@ -1,4 +1,4 @@
-"""Letterboxes: any picture at the size of a model, its camera with it."""
+"""Letterbox: any image at the size of a model, its camera with it."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from kin4d.world.letterbox import Letterbox
 CAMERA = Camera.look_at((1.0, -0.6, 0.7), (0, 0, 0.1), width=640, height=360)
 
 
-def test_points_stay_at_the_same_place_of_the_picture():
+def test_points_keep_their_position_in_the_image():
     box = Letterbox.of(CAMERA, height=64, width=96)
     assert (box.height, box.width, box.top) == (54, 96, 5)
     assert not box.fills
@@ -20,7 +20,7 @@ def test_points_stay_at_the_same_place_of_the_picture():
     np.testing.assert_allclose((pixel + 0.5) * 96 / 640 + [0, 5], inside + 0.5, atol=1e-9)
 
 
-def test_pictures_keep_their_colours_and_margins_repeat_the_edge():
+def test_images_keep_their_colours_and_margins_repeat_the_edge():
     image = np.full((360, 640, 3), (10, 200, 90), np.uint8)
     put = Letterbox.of(CAMERA, height=64, width=96).put(image)
     assert put.shape == (64, 96, 3)
@@ -29,7 +29,7 @@ def test_pictures_keep_their_colours_and_margins_repeat_the_edge():
         Letterbox.of(CAMERA, height=64, width=96).put(image[..., 0])
 
 
-def test_what_is_cropped_is_the_picture_alone():
+def test_cropping_removes_the_margins():
     box = Letterbox.of(CAMERA, height=64, width=96)
     depth = np.full((360, 640), 1.5)
     depth[:9] = 0.0

@@ -1,4 +1,4 @@
-"""Chains: long motions in stretches, each begun where the one before ended."""
+"""Rollouts: long motions in windows, each starting where the one before ended."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ pytest.importorskip("mujoco")
 
 
 @pytest.fixture(scope="module")
-def situation():
+def observation():
     from kin4d.tasks.record import EpisodeSpec, make_episode
     from kin4d.world.object_world.batches import episode_observation
 
@@ -20,36 +20,40 @@ def situation():
 
 
 class Counting:
-    """A world that adds one to the first frame, frame by frame."""
+    """A model that adds one to the first frame, frame by frame."""
 
     size, frames = (64, 96), 5
 
     def __init__(self):
-        self.asked = []
+        self.queried = []
 
-    def imagine(self, situation, *, seed=None):
-        self.asked.append(situation)
-        steps = np.arange(len(situation)).reshape(-1, 1, 1, 1)
-        rgb = (situation.image[None] + steps).astype(np.uint8)
-        return replace(situation.robot, rgb=rgb, xyz=situation.xyz[None] + steps.astype("f4"))
+    def imagine(self, observation, *, seed=None):
+        self.queried.append(observation)
+        steps = np.arange(len(observation)).reshape(-1, 1, 1, 1)
+        rgb = (observation.image[None] + steps).astype(np.uint8)
+        return replace(observation.robot, rgb=rgb, xyz=observation.xyz[None] + steps.astype("f4"))
 
 
-def test_a_stretch_begins_with_the_last_frame_of_another(situation):
-    world = Counting()
-    start = replace(situation, image=np.zeros_like(situation.image))
-    video = imagine_rollout(world, start)
+def test_a_window_starts_with_the_last_frame_of_another(observation):
+    model = Counting()
+    start = replace(observation, image=np.zeros_like(observation.image))
+    video = imagine_rollout(model, start)
     np.testing.assert_array_equal(video.rgb[:, 0, 0, 0], np.arange(12))
-    assert [len(one) for one in world.asked] == [5, 5, 5]
-    # The last stretch begins early enough to be whole.
-    np.testing.assert_array_equal(world.asked[2].track, situation.track[7:12])
-    np.testing.assert_array_equal(world.asked[2].opening, situation.opening[7:12])
-    np.testing.assert_array_equal(world.asked[2].lag, situation.lag[7:12])
-    assert world.asked[2].image[0, 0, 0] == 7
+    assert [len(window) for window in model.queried] == [5, 5, 5]
+    # The last window starts early enough to be complete.
+    np.testing.assert_array_equal(model.queried[2].robot_points, observation.robot_points[7:12])
+    np.testing.assert_array_equal(
+        model.queried[2].gripper_opening, observation.gripper_opening[7:12]
+    )
+    np.testing.assert_array_equal(
+        model.queried[2].ee_tracking_error, observation.ee_tracking_error[7:12]
+    )
+    assert model.queried[2].image[0, 0, 0] == 7
 
 
-def test_what_fits_is_imagined_at_once_and_what_is_too_short_refused(situation):
-    world = Counting()
-    imagine_rollout(world, situation, length=12)
-    assert [len(one) for one in world.asked] == [12]
+def test_one_window_is_predicted_at_once_and_too_few_frames_are_refused(observation):
+    model = Counting()
+    imagine_rollout(model, observation, window_frames=12)
+    assert [len(window) for window in model.queried] == [12]
     with pytest.raises(InputError, match="at least 20"):
-        imagine_rollout(world, situation, length=20)
+        imagine_rollout(model, observation, window_frames=20)

@@ -61,9 +61,9 @@ class TrainObjectWorld(EpisodeTrainingOptions):
         self._join()
 
     def _plan(self, name: str) -> TrainConfig:
-        from kin4d.world.object_world.train import PLANS
+        from kin4d.world.object_world.train import TRAIN_CONFIGS
 
-        return replace(PLANS[name], **self.changes)
+        return replace(TRAIN_CONFIGS[name], **self.changes)
 
     def _depth(self, store: EpisodeSource, train: list[int], dev: list[int], data: dict) -> None:
         from kin4d.world.object_world.batches import depth_batches
@@ -75,9 +75,9 @@ class TrainObjectWorld(EpisodeTrainingOptions):
                 store, train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step
             ),
             self.out / "depth",
-            plan=self._plan("depth"),
+            train_config=self._plan("depth"),
             dev=list(islice(judged, 4)),
-            start=self.start,
+            init_weights=self.start,
             data={**data, "batch": self.batch},
         )
 
@@ -88,7 +88,7 @@ class TrainObjectWorld(EpisodeTrainingOptions):
         from kin4d.world.object_world.train import train_segmentation
 
         judged = (
-            segmentation_batches(store, dev, batch=self.batch, seed=self.seed, varied=False)
+            segmentation_batches(store, dev, batch=self.batch, seed=self.seed, augment=False)
             if dev
             else iter(())
         )
@@ -97,9 +97,9 @@ class TrainObjectWorld(EpisodeTrainingOptions):
                 store, train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step
             ),
             self.out / "segmentation",
-            plan=self._plan("segmentation"),
+            train_config=self._plan("segmentation"),
             dev=list(islice(judged, 4)),
-            start=self.start,
+            init_weights=self.start,
             data={**data, "batch": self.batch},
         )
 
@@ -109,11 +109,11 @@ class TrainObjectWorld(EpisodeTrainingOptions):
         train_dynamics(
             self._lessons(store, train, "train"),
             self.out / "dynamics",
-            plan=self._plan("dynamics"),
+            train_config=self._plan("dynamics"),
             dev=self._lessons(store, dev[:_DEV], "val"),
             batch=self.windows,
             length=self.length,
-            start=self.start,
+            init_weights=self.start,
             data=data,
         )
 
@@ -125,14 +125,14 @@ class TrainObjectWorld(EpisodeTrainingOptions):
             save_dynamics_samples,
         )
 
-        file = self.out / f"lessons-{name}-{len(numbers)}.npz"
+        file = self.out / f"samples-{name}-{len(numbers)}.npz"
         if file.exists():
             return load_dynamics_samples(file)
         episodes = (store.episode(n) for n in track(numbers, f"reading {name} episodes"))
         # Movers are trained for actions that nobody carried out, too.
         made = [
             episode_dynamics_sample(
-                one, measured=name != "train" or (one.seed or 0) % _UNMEASURED > 0
+                one, measured_gripper=name != "train" or (one.seed or 0) % _UNMEASURED > 0
             )
             for one in episodes
         ]
@@ -163,7 +163,7 @@ class TrainObjectWorld(EpisodeTrainingOptions):
                 step=step,
             ),
             self.out / "refinement",
-            plan=self._plan("refinement"),
+            train_config=self._plan("refinement"),
             dev=list(islice(judged, 4)),
             data={**data, "batch": 4 * few},
         )
@@ -194,5 +194,5 @@ class TrainObjectWorld(EpisodeTrainingOptions):
             return
         told = {name: load_tensors(folder / file.name)[1] for name, folder in there.items()}
         facts |= {name: {k: one.get(k) for k in ("data", "training")} for name, one in told.items()}
-        ObjectWorldModel.joined(begun, **there).save(file, facts)
+        ObjectWorldModel.from_networks(begun, **there).save(file, facts)
         print_result(f"weights in {file}", {"weights": str(file)}, as_json=self.json)

@@ -1,1 +1,1 @@
-"""World model: from a first image and an exactly known robot to colour and geometry over time."""
+"""World models: predict RGB and XYZ video from a first image and an exactly known robot motion."""

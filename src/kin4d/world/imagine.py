@@ -107,7 +107,7 @@ def imagine(
         box.camera,
         fps=fps,
         base=np.asarray(body.root),
-        opening=gripper_opening(body, q.numpy()) if measured_gripper else None,
+        gripper_opening=gripper_opening(body, q.numpy()) if measured_gripper else None,
     )
     visible = np.array([frame.any() for frame in observation.robot.mask])
     if not visible[0]:

@@ -1,4 +1,4 @@
-"""Letterbox: a picture of any size and its camera, brought to the size a model works at."""
+"""Letterbox: resize an image and its camera to a model's size, keeping proportions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kin4d.geometry.pointmap import PointmapVideo
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Letterbox:
-    """Where a picture lies in the one a model works on; its surroundings repeat its edge.
+    """Where the resized image lies within the model's image; margins repeat its edge.
 
     Attributes:
-        camera: Of the whole, surroundings included.
-        top: Rows above the picture.
+        camera: Camera of the model's image, margins included.
+        top: Rows above the image.
         left: Columns to the left of it.
-        height: Rows of the picture itself.
+        height: Rows of the resized image itself.
         width: Columns of it.
     """
 
@@ -31,7 +31,7 @@ class Letterbox:
 
     @classmethod
     def of(cls, camera: Camera, *, height: int, width: int) -> Letterbox:
-        """The largest place in `height` x `width` pixels that has a camera's proportions."""
+        """The largest image of a camera's proportions in `height` x `width` pixels."""
         scale = min(width / camera.width, height / camera.height)
         inner = camera.resized(
             max(1, round(camera.width * scale)), max(1, round(camera.height * scale))
@@ -44,22 +44,22 @@ class Letterbox:
 
     @property
     def fills(self) -> bool:
-        """Whether the picture fills the whole."""
+        """Whether there are no margins."""
         return (self.height, self.width) == (self.camera.height, self.camera.width)
 
     def put(self, image: np.ndarray) -> np.ndarray:
-        """[H, W, 3] uint8: a picture in its place."""
+        """[H, W, 3] uint8: an image, resized and padded."""
         from PIL import Image
 
         if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
             raise InputError(
-                "a picture is [height, width, 3] uint8", value=(image.shape, str(image.dtype))
+                "an image is [height, width, 3] uint8", value=(image.shape, str(image.dtype))
             )
         small = Image.fromarray(image).resize((self.width, self.height), Image.Resampling.BOX)
         return np.pad(np.asarray(small), (*self._margins, (0, 0)), mode="edge")
 
     def put_depth(self, depth: np.ndarray) -> np.ndarray:
-        """[H, W, 3] float32 m: points of a depth picture (m), NaN where it knows nothing."""
+        """[H, W, 3] float32 m: points of a depth image (m), NaN where it has none."""
         rows = ((np.arange(self.height) + 0.5) * depth.shape[0] / self.height).astype(int)
         columns = ((np.arange(self.width) + 0.5) * depth.shape[1] / self.width).astype(int)
         small = depth[rows][:, columns].astype(np.float32)
@@ -68,7 +68,7 @@ class Letterbox:
         return (whole[..., None] * self.camera.rays()).astype(np.float32)
 
     def crop(self, video: PointmapVideo) -> PointmapVideo:
-        """A video of the whole without the surroundings."""
+        """A video without the margins."""
         rows = slice(self.top, self.top + self.height)
         columns = slice(self.left, self.left + self.width)
         K = self.camera.K.copy()

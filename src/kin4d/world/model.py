@@ -17,25 +17,25 @@ FLOW = "flow world"
 
 
 class WorldModel(Protocol):
-    """What a world model has to do."""
+    """Predicts a video from an observation."""
 
     @property
     def size(self) -> tuple[int, int]:
-        """Height and width in pixels that it works at."""
+        """Height and width in pixels of its images."""
         ...
 
     @property
     def frames(self) -> int | None:
-        """Frames that it imagines at once; None if that may be any number."""
+        """Frames of its window; None if any number."""
         ...
 
-    def imagine(self, situation: Observation, *, seed: int | None = None) -> PointmapVideo:
-        """What happens; `seed` picks one of many futures, None the likeliest."""
+    def imagine(self, observation: Observation, *, seed: int | None = None) -> PointmapVideo:
+        """Predict the video; `seed` draws a sample, None gives the most likely one."""
         ...
 
 
 def load_world_model(name: str | Path = "tiny") -> WorldModel:
-    """Load a world model, whichever architecture its weights are of.
+    """Load a world model, of whichever architecture the weights are.
 
     Args:
         name: One that ships ("tiny"), a .safetensors file, a folder with one, or a hub id.
@@ -44,7 +44,7 @@ def load_world_model(name: str | Path = "tiny") -> WorldModel:
     loaders = {WORLD: ObjectWorldModel.load, FLOW: _load_diffusion}
     if kind not in loaders:
         raise InputError(
-            "these are not weights of a world model",
+            "these weights are not of a world model",
             value=kind,
             allowed=", ".join(loaders),
         )

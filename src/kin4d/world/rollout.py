@@ -1,4 +1,4 @@
-"""Chain: imagine further than a model sees at once, each stretch from the last frame of another."""
+"""Predict videos longer than a model's window: each window starts at the last frame of another."""
 
 from __future__ import annotations
 
@@ -12,39 +12,43 @@ from kin4d.world.observation import Observation
 
 
 def imagine_rollout(
-    world: WorldModel,
-    situation: Observation,
+    model: WorldModel,
+    observation: Observation,
     *,
-    length: int | None = None,
+    window_frames: int | None = None,
     seed: int | None = None,
 ) -> PointmapVideo:
-    """What happens in a situation of any length.
+    """Predict the video of an observation of any length.
 
-    What a stretch has imagined is the next one's first frame, errors included: they add up.
+    The last frame of a window is the first of the next one, so errors accumulate.
 
     Args:
-        world: The model.
-        situation: Of at least `length` frames.
-        length: Frames of a stretch; by default what the model works at, or all at once.
-        seed: Of one of many futures; see `Imaginer.imagine`.
+        model: The model.
+        observation: Of at least `window_frames` frames.
+        window_frames: Frames per window; by default the model's own, or all at once.
+        seed: Seed of a sample; see `WorldModel.imagine`.
     """
-    length = length or world.frames or len(situation)
-    if length == len(situation):
-        return world.imagine(situation, seed=seed)
-    if not 2 <= length < len(situation):
+    window_frames = window_frames or model.frames or len(observation)
+    if window_frames == len(observation):
+        return model.imagine(observation, seed=seed)
+    if not 2 <= window_frames < len(observation):
         raise InputError(
-            "frames of a situation that is imagined in stretches",
-            value=len(situation),
-            allowed=f"at least {length}",
+            "frames of an observation that is predicted in windows",
+            value=len(observation),
+            allowed=f"at least {window_frames}",
             hint="resample the robot's motion",
         )
-    rgb, xyz = situation.robot.rgb.copy(), situation.robot.xyz.copy()
-    mask = situation.robot.mask.copy()
-    rgb[0], xyz[0] = situation.image, situation.xyz
-    last = len(situation) - length
-    for start in chain(range(0, last, length - 1), [last]):
-        stretch = situation.during(slice(start, start + length))
-        told = world.imagine(replace(stretch, image=rgb[start], xyz=xyz[start]), seed=seed)
-        here = slice(start + 1, start + length)
-        rgb[here], xyz[here], mask[here] = told.rgb[1:], told.xyz[1:], told.mask[1:]
-    return replace(situation.robot, rgb=rgb, xyz=xyz, mask=mask)
+    rgb, xyz = observation.robot.rgb.copy(), observation.robot.xyz.copy()
+    mask = observation.robot.mask.copy()
+    rgb[0], xyz[0] = observation.image, observation.xyz
+    last = len(observation) - window_frames
+    for start in chain(range(0, last, window_frames - 1), [last]):
+        window = observation.slice_frames(slice(start, start + window_frames))
+        predicted = model.imagine(replace(window, image=rgb[start], xyz=xyz[start]), seed=seed)
+        written = slice(start + 1, start + window_frames)
+        rgb[written], xyz[written], mask[written] = (
+            predicted.rgb[1:],
+            predicted.xyz[1:],
+            predicted.mask[1:],
+        )
+    return replace(observation.robot, rgb=rgb, xyz=xyz, mask=mask)

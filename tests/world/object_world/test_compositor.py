@@ -1,4 +1,4 @@
-"""Stages: layers that land where geometry says, backdrops that are filled, light that is found."""
+"""Compositor: parts at their true pose, inpainted background, estimated light."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ pytest.importorskip("mujoco")
 
 @pytest.fixture(scope="module")
 def scene():
-    """An episode, its situation, and the parts of its first frame."""
+    """An episode, its observation, and the parts of its first frame."""
     from kin4d.tasks.record import EpisodeSpec, make_episode
     from kin4d.world.object_world.batches import episode_observation
 
@@ -23,44 +23,44 @@ def scene():
     return episode, episode_observation(episode), part
 
 
-def test_nothing_that_moves_leaves_the_first_frame_as_it_is(scene):
-    episode, situation, part = scene
-    shown = Compositor(situation, part, np.array([], int)).show(0, np.zeros((0, 4, 4)))
-    same = ~shown.robot & ~shown.guessed
-    off = np.abs(shown.rgb[same].astype(int) - episode.video.rgb[0][same])
+def test_without_moving_parts_the_first_frame_is_unchanged(scene):
+    episode, observation, part = scene
+    frame = Compositor(observation, part, np.array([], int)).render(0, np.zeros((0, 4, 4)))
+    same = ~frame.robot & ~frame.guessed
+    off = np.abs(frame.rgb[same].astype(int) - episode.video.rgb[0][same])
     assert np.percentile(off, 99) <= 2
-    np.testing.assert_allclose(shown.xyz[same], episode.video.xyz[0][same], atol=1e-4)
+    np.testing.assert_allclose(frame.xyz[same], episode.video.xyz[0][same], atol=1e-4)
 
 
-def test_parts_land_where_they_truly_went(scene):
-    episode, situation, part = scene
+def test_parts_are_rendered_at_their_true_pose(scene):
+    episode, observation, part = scene
     motions = episode.parts.motions
-    moving = parts_that_moved(situation.xyz, part, motions)
+    moving = parts_that_moved(observation.xyz, part, motions)
     assert len(moving) >= 1
-    shown = Compositor(situation, part, moving).show(8, motions[8][moving])
+    frame = Compositor(observation, part, moving).render(8, motions[8][moving])
     true = np.isin(episode.parts.mask[8], moving + 2)
-    overlap = (shown.moved & true).sum() / (shown.moved | true).sum()
+    overlap = (frame.moved & true).sum() / (frame.moved | true).sum()
     assert overlap > 0.6
-    both = shown.moved & true
-    assert np.median(np.abs(shown.xyz[both] - episode.video.xyz[8][both])) < 0.004
+    both = frame.moved & true
+    assert np.median(np.abs(frame.xyz[both] - episode.video.xyz[8][both])) < 0.004
 
 
-def test_a_stage_with_true_motions_beats_the_first_frame_by_far(scene):
-    episode, situation, part = scene
-    moving = parts_that_moved(situation.xyz, part, episode.parts.motions)
-    stage = Compositor(situation, part, moving)
+def test_composites_with_true_motion_beat_the_first_frame(scene):
+    episode, observation, part = scene
+    moving = parts_that_moved(observation.xyz, part, episode.parts.motions)
+    compositor = Compositor(observation, part, moving)
     true, first = (episode.video.rgb[t].astype(float) for t in (8, 0))
-    shown = stage.show(8, episode.parts.motions[8][moving]).rgb.astype(float)
+    frame = compositor.render(8, episode.parts.motions[8][moving]).rgb.astype(float)
     changed = (np.abs(true - first).max(-1) > 12) & (episode.video.mask[8] != 1)
-    assert ((shown - true)[changed] ** 2).mean() < 0.3 * ((first - true)[changed] ** 2).mean()
+    assert ((frame - true)[changed] ** 2).mean() < 0.3 * ((first - true)[changed] ** 2).mean()
 
 
-def test_light_is_found_by_the_shadow_of_the_robot(scene):
+def test_light_is_estimated_from_the_shadow_of_the_robot(scene):
     from kin4d.tasks.task import TASKS
 
-    _, situation, part = scene
+    _, observation, part = scene
     key = TASKS["push"].build(12).room.lights.key
-    light = Compositor(situation, part, np.array([], int)).light
+    light = Compositor(observation, part, np.array([], int)).light
     assert light.power > 0.1
     assert np.degrees(np.arccos(np.clip(light.key @ key, -1, 1))) < 6
 

@@ -1,4 +1,4 @@
-"""Rigid worlds: from weights on disk to frames, and what is refused."""
+"""ObjectWorldModel: from weights on disk to frames; invalid weights are refused."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ WIDTHS = (8, 16)
 
 
 @pytest.fixture(scope="module")
-def situation():
+def observation():
     from kin4d.tasks.record import EpisodeSpec, make_episode
     from kin4d.world.object_world.batches import episode_observation
 
@@ -28,49 +28,49 @@ def situation():
 
 
 @pytest.fixture
-def world():
+def model():
     torch.manual_seed(0)
-    made = ObjectWorldModel(
+    model = ObjectWorldModel(
         PartSegmenter(SegmenterConfig(widths=WIDTHS)),
         PartDynamics(DynamicsConfig(width=16, memory=16)).eval(),
         RefineNet(RefineConfig(widths=WIDTHS)),
         DepthNet(DepthConfig(widths=WIDTHS)),
     )
-    for network in (made.segmentation, made.refinement, made.depth):
+    for network in (model.segmentation, model.refinement, model.depth):
         torch.nn.init.normal_(network.network.leave.weight, std=0.1)
-    return made
+    return model
 
 
-def test_frames_have_the_robot_exactly_and_begin_with_the_picture(world, situation):
-    nothing = np.full(situation.image.shape[:2], -1)
-    video = world.imagine(situation, part=nothing)
+def test_frames_contain_the_exact_robot_and_start_with_the_image(model, observation):
+    nothing = np.full(observation.image.shape[:2], -1)
+    video = model.imagine(observation, part=nothing)
     assert len(video) == 5
-    np.testing.assert_array_equal(video.rgb[0], situation.image)
+    np.testing.assert_array_equal(video.rgb[0], observation.image)
     robot = video.mask == 1
     assert robot[1:].any()
-    np.testing.assert_array_equal(video.xyz[1:][robot[1:]], situation.robot.xyz[1:][robot[1:]])
+    np.testing.assert_array_equal(video.xyz[1:][robot[1:]], observation.robot.xyz[1:][robot[1:]])
 
 
-def test_weights_come_back_as_they_were(world, situation, tmp_path):
+def test_weights_are_saved_and_loaded(model, observation, tmp_path):
     file = tmp_path / "world.safetensors"
-    world.save(file, {"hours": 1})
-    back = load_world_model(file)
-    np.testing.assert_array_equal(back.imagine(situation).rgb, world.imagine(situation).rgb)
+    model.save(file, {"hours": 1})
+    loaded = load_world_model(file)
+    np.testing.assert_array_equal(loaded.imagine(observation).rgb, model.imagine(observation).rgb)
 
 
-def test_depth_is_told_where_none_is_given(world, situation):
-    blind = replace(situation, xyz=np.full_like(situation.xyz, np.nan))
-    told = world.measured(blind).xyz
-    assert np.isfinite(told).all()
-    robot = situation.robot.mask[0] > 0
-    np.testing.assert_array_equal(told[robot], situation.robot.xyz[0][robot])
+def test_depth_is_predicted_where_none_is_given(model, observation):
+    without_depth = replace(observation, xyz=np.full_like(observation.xyz, np.nan))
+    predicted = model.with_depth(without_depth).xyz
+    assert np.isfinite(predicted).all()
+    robot = observation.robot.mask[0] > 0
+    np.testing.assert_array_equal(predicted[robot], observation.robot.xyz[0][robot])
     with pytest.raises(InputError, match="without depth"):
-        ObjectWorldModel(world.segmentation, world.dynamics).imagine(blind)
+        ObjectWorldModel(model.segmentation, model.dynamics).imagine(without_depth)
 
 
-def test_other_weights_are_refused(world, tmp_path):
+def test_other_weights_are_refused(model, tmp_path):
     file = tmp_path / "world.safetensors"
-    world.save(file, {})
+    model.save(file, {})
     save_tensors(tmp_path / "x.safetensors", {"a": torch.zeros(1)}, {"model": "neurok"})
     with pytest.raises(InputError, match="another model"):
         ObjectWorldModel.load(tmp_path / "x.safetensors")

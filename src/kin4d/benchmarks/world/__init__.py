@@ -113,7 +113,7 @@ def score_rows(cases: Cases, rows: Mapping[str, Imaginer]) -> list[WorldResult]:
         judge = WorldMetrics(cases.episode(where), codec=codec)
         known = {} if judge.episode.parts is None else {CEILING: staged(judge.episode)}
         for name, imagine in {**rows, **known}.items():
-            results.append(WorldResult(group, name, judge.score(imagine(judge.situation))))
+            results.append(WorldResult(group, name, judge.score(imagine(judge.observation))))
     return results
 
 

@@ -54,7 +54,9 @@ def load_rows(names: Sequence[str]) -> tuple[dict[str, WorldModel], dict[str, st
 
 def ablated_action(imagine: Imaginer) -> Imaginer:
     """The same, told nothing that only a robot which carried its actions out can know."""
-    return lambda situation: imagine(replace(situation, opening=None, lag=None))
+    return lambda observation: imagine(
+        replace(observation, gripper_opening=None, ee_tracking_error=None)
+    )
 
 
 def staged(episode: Episode, frames: np.ndarray | None = None) -> Imaginer:
@@ -71,14 +73,14 @@ def staged(episode: Episode, frames: np.ndarray | None = None) -> Imaginer:
     part = np.maximum(parts.mask[0].astype(int) - FIRST, -1)
     motions = parts.motions if frames is None else parts.motions[frames]
 
-    def imagine(situation: Observation) -> PointmapVideo:
-        moving = parts_that_moved(situation.xyz, part, motions)
-        stage = Compositor(situation, part, moving)
-        shown = [stage.show(t, motions[t][moving]) for t in range(len(situation))]
+    def imagine(observation: Observation) -> PointmapVideo:
+        moving = parts_that_moved(observation.xyz, part, motions)
+        stage = Compositor(observation, part, moving)
+        shown = [stage.render(t, motions[t][moving]) for t in range(len(observation))]
         rgb, xyz, robot = (
             np.stack([getattr(one, name) for one in shown]) for name in ("rgb", "xyz", "robot")
         )
-        rgb[0], xyz[0] = situation.image, situation.xyz
-        return replace(situation.robot, rgb=rgb, xyz=xyz, mask=robot.astype(np.uint8) * ROBOT)
+        rgb[0], xyz[0] = observation.image, observation.xyz
+        return replace(observation.robot, rgb=rgb, xyz=xyz, mask=robot.astype(np.uint8) * ROBOT)
 
     return imagine

@@ -38,7 +38,7 @@ _SLOWER = 0.5  # parts moved so much too slowly show how exactly the finder meas
 
 def tell(episodes: Sequence[Episode], imagine: Imaginer | None) -> list[PointmapVideo]:
     """What is imagined of episodes; without an imaginer, what the stage shows of the truth."""
-    return [(imagine or staged(one))(WorldMetrics(one).situation) for one in episodes]
+    return [(imagine or staged(one))(WorldMetrics(one).observation) for one in episodes]
 
 
 def found_parts(cases: Cases, count: int) -> Report:
@@ -50,8 +50,8 @@ def found_parts(cases: Cases, count: int) -> Report:
         then = (np.arange(len(video)) * _SLOWER).astype(int)
         if not judge.finders:
             continue
-        late = staged(judge.episode, then)(judge.situation)
-        copy = copied(judge.situation)
+        late = staged(judge.episode, then)(judge.observation)
+        copy = copied(judge.observation)
         for finder in judge.finders:
             path = finder.paths[0]
             for t in (int(frame) for frame in frames if finder.visible(int(frame))):
@@ -149,9 +149,9 @@ def spoiled_robots(cases: Cases, imagine: Imaginer, count: int, seed: int) -> Re
     figures: dict[str, list] = {name: [] for name in ("as it is", *SPOILERS)}
     for number, where in enumerate(track(some, "spoiling the robot")):
         judge = WorldMetrics(cases.episode(where))
-        figures["as it is"].append(judge.colours(imagine(judge.situation)))
+        figures["as it is"].append(judge.colours(imagine(judge.observation)))
         for name, spoil in SPOILERS.items():
-            told = imagine(spoil(judge.situation, np.random.default_rng([seed, number])))
+            told = imagine(spoil(judge.observation, np.random.default_rng([seed, number])))
             figures[name].append(judge.colours(told))
     report = Report()
     clean = average(figures["as it is"], "PSNR")
@@ -185,7 +185,7 @@ def few_steps(cases: Cases, models: Mapping[str, WorldModel], count: int) -> Rep
         for steps in STEPS:
             world = DiffusionWorldModel(model.generator, steps=steps, guidance=model.guidance)
             begin = time.perf_counter()
-            told = [world.imagine(judge.situation, seed=0) for judge in judges]
+            told = [world.imagine(judge.observation, seed=0) for judge in judges]
             seconds = (time.perf_counter() - begin) / len(judges)
             scores = [judge.colours(video) for judge, video in zip(judges, told, strict=True)]
             report.rows.append(
@@ -211,8 +211,8 @@ def chained(cases: Cases, model: WorldModel, count: int) -> Report:
     for pieces in PIECES:
         scores = []
         for judge in judges:
-            length = (len(judge.situation) - 1) // pieces + 1
-            video = imagine_rollout(model, judge.situation, length=length)
+            length = (len(judge.observation) - 1) // pieces + 1
+            video = imagine_rollout(model, judge.observation, window_frames=length)
             scores.append(judge.score(video))
         report.rows.append(
             {

@@ -29,7 +29,7 @@ def write_gifs(
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for number, judge in judges.items():
-        frames = side_by_side_images(judge.episode.video, imagine(judge.situation))
+        frames = side_by_side_images(judge.episode.video, imagine(judge.observation))
         large = frames[::2].repeat(scale, 1).repeat(scale, 2)
         file = folder / f"world_{number}.gif"
         files.append(write_video(large, file, fps=judge.episode.fps / 2))

@@ -48,7 +48,7 @@ class WorldMetrics:
         self.codec = codec if codec is not None and fits_codec(episode.video.rgb.shape) else None
 
     @cached_property
-    def situation(self) -> Observation:
+    def observation(self) -> Observation:
         """What an imaginer is told."""
         return episode_observation(self.episode)
 
@@ -63,7 +63,7 @@ class WorldMetrics:
         things = np.zeros(truth.mask.shape, bool)
         for finder in self.finders:
             things |= part_mask(self.episode, finder.part)
-        moving = moving_region(truth, composited(self.situation))
+        moving = moving_region(truth, composited(self.observation))
         return {
             "": np.ones(truth.mask.shape, bool),
             " moving": moving,

@@ -24,20 +24,20 @@ _HAIR = 0.005  # m: a robot this little behind the first frame's surface is stil
 _LEAST = 12  # pixels that the first frame must show of a part
 
 
-def copied(situation: Observation) -> PointmapVideo:
+def copied(observation: Observation) -> PointmapVideo:
     """The first frame over and over: what a model must beat to be worth anything."""
-    robot, frames = situation.robot, len(situation)
+    robot, frames = observation.robot, len(observation)
     return replace(
         robot,
-        rgb=np.repeat(situation.image[None], frames, 0),
-        xyz=np.repeat(situation.xyz[None], frames, 0),
+        rgb=np.repeat(observation.image[None], frames, 0),
+        xyz=np.repeat(observation.xyz[None], frames, 0),
         mask=np.repeat((robot.mask[:1] > 0).astype(np.uint8) * ROBOT, frames, 0),
     )
 
 
-def composited(situation: Observation) -> PointmapVideo:
+def composited(observation: Observation) -> PointmapVideo:
     """The exact robot over the first frame, wherever it is in front of what was there."""
-    robot, video = situation.robot, copied(situation)
+    robot, video = observation.robot, copied(observation)
     shown = (robot.mask > 0) & ~(robot.xyz[..., 2] > video.xyz[..., 2] + _HAIR)
     shown[0] = False  # the first frame is the first frame: its robot is in it already
     rgb, xyz = (

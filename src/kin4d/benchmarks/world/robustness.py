@@ -27,42 +27,47 @@ TURN = 5.0
 Spoiler = Callable[[Observation, np.random.Generator], Observation]
 
 
-def drop_frames(situation: Observation, dice: np.random.Generator) -> Observation:
+def drop_frames(observation: Observation, dice: np.random.Generator) -> Observation:
     """Pixels go missing; a tracked point that does is replaced by another."""
-    gone = dice.random(situation.robot.mask.shape) < DROPPED
-    count = situation.track.shape[1]
+    gone = dice.random(observation.robot.mask.shape) < DROPPED
+    count = observation.robot_points.shape[1]
     kept = dice.random(count) >= DROPPED
     kept[0] = True
     instead = np.where(kept, np.arange(count), dice.choice(np.flatnonzero(kept), count))
-    spoilt = _with_robot(situation, ~gone, track=situation.track[:, instead])
-    return replace(spoilt, link=None if situation.link is None else situation.link[instead])
+    spoilt = _with_robot(observation, ~gone, robot_points=observation.robot_points[:, instead])
+    return replace(spoilt, link=None if observation.link is None else observation.link[instead])
 
 
-def jitter_robot(situation: Observation, dice: np.random.Generator) -> Observation:
+def jitter_robot(observation: Observation, dice: np.random.Generator) -> Observation:
     """Points are off by Gaussian noise."""
-    robot = situation.robot
+    robot = observation.robot
     xyz = robot.xyz + dice.normal(0, NOISE, robot.xyz.shape).astype(np.float32)
-    track, cover = (
+    robot_points, robot_dense_points = (
         points + dice.normal(0, NOISE, points.shape).astype(np.float32)
-        for points in (situation.track, situation.cover)
+        for points in (observation.robot_points, observation.robot_dense_points)
     )
-    return replace(situation, robot=replace(robot, xyz=xyz), track=track, cover=cover)
+    return replace(
+        observation,
+        robot=replace(robot, xyz=xyz),
+        robot_points=robot_points,
+        robot_dense_points=robot_dense_points,
+    )
 
 
-def shift_robot(situation: Observation, dice: np.random.Generator) -> Observation:
+def shift_robot(observation: Observation, dice: np.random.Generator) -> Observation:
     """The robot is seen, and thought to be, some pixels away."""
     right, down = dice.permutation([SHIFT * dice.choice([-1, 1]), 0])
     matrix = np.array([[1, 0, right], [0, 1, down], [0, 0, 1.0]])
-    return _warped(situation, matrix)
+    return _warped(observation, matrix)
 
 
-def rotate_camera(situation: Observation, dice: np.random.Generator) -> Observation:
+def rotate_camera(observation: Observation, dice: np.random.Generator) -> Observation:
     """The robot is turned about the middle of the picture."""
     angle = np.radians(TURN) * dice.choice([-1, 1])
     c, s = np.cos(angle), np.sin(angle)
-    x, y = situation.camera.K[:2, 2]
+    x, y = observation.camera.K[:2, 2]
     matrix = np.array([[c, -s, x - c * x + s * y], [s, c, y - s * x - c * y], [0, 0, 1]])
-    return _warped(situation, matrix)
+    return _warped(observation, matrix)
 
 
 SPOILERS: Mapping[str, Spoiler] = {
@@ -73,26 +78,28 @@ SPOILERS: Mapping[str, Spoiler] = {
 }
 
 
-def _warped(situation: Observation, matrix: np.ndarray) -> Observation:
-    """A situation whose robot's pixels move by `matrix` [3, 3] (x, y, 1), and its points with them.
+def _warped(observation: Observation, matrix: np.ndarray) -> Observation:
+    """An observation whose robot's pixels and points move by `matrix` [3, 3] of (x, y, 1).
 
     A point keeps its depth and goes to the ray of its new pixel.
     """
-    intrinsics = situation.camera.K
-    return with_robot_offset(situation, np.linalg.inv(intrinsics) @ matrix @ intrinsics)
+    intrinsics = observation.camera.K
+    return with_robot_offset(observation, np.linalg.inv(intrinsics) @ matrix @ intrinsics)
 
 
-def _with_robot(situation: Observation, seen: np.ndarray, *, track: np.ndarray) -> Observation:
-    """A situation whose robot is only `seen` [(T,) H, W] there."""
-    robot = situation.robot
+def _with_robot(
+    observation: Observation, seen: np.ndarray, *, robot_points: np.ndarray
+) -> Observation:
+    """An observation whose robot is only `seen` [(T,) H, W] there."""
+    robot = observation.robot
     seen = np.broadcast_to(seen, robot.mask.shape)
     return replace(
-        situation,
+        observation,
         robot=replace(
             robot,
             rgb=np.where(seen[..., None], robot.rgb, 0).astype(np.uint8),
             xyz=np.where(seen[..., None], robot.xyz, np.nan).astype(np.float32),
             mask=np.where(seen, robot.mask, 0).astype(np.uint8),
         ),
-        track=track,
+        robot_points=robot_points,
     )

@@ -33,9 +33,9 @@ def speeds(episodes: Sequence[Episode], models: Mapping[str, WorldModel]) -> lis
         drawing, telling = [], []
         for episode in episodes:
             begin = time.perf_counter()
-            situation = episode_observation(episode, threads=None)
+            observation = episode_observation(episode, threads=None)
             drawn = time.perf_counter()
-            model.imagine(situation)
+            model.imagine(observation)
             drawing.append(drawn - begin)
             telling.append(time.perf_counter() - drawn)
         imagining = float(np.median(telling))
@@ -55,7 +55,7 @@ def speeds(episodes: Sequence[Episode], models: Mapping[str, WorldModel]) -> lis
     return found
 
 
-def _steps(model: DiffusionWorldModel, situation: Observation) -> dict[str, float]:
+def _steps(model: DiffusionWorldModel, observation: Observation) -> dict[str, float]:
     """What a step of the flow takes: the transformer alone."""
     transformer, seconds = model.generator.transformer, []
 
@@ -67,7 +67,7 @@ def _steps(model: DiffusionWorldModel, situation: Observation) -> dict[str, floa
 
     hooks = transformer.register_forward_pre_hook(begin), transformer.register_forward_hook(end)
     for _ in range(_TIMES):
-        model.imagine(situation)
+        model.imagine(observation)
     for hook in hooks:
         hook.remove()
     step = min(seconds)

@@ -23,13 +23,13 @@ _EXTRA = 8.0  # weight in the loss of such pixels, beyond that of others
 
 def episode_videos(episode: Episode, config: DiffusionConfig) -> VideoBatch:
     """An episode as a batch of one clip; what the composite does not show counts more."""
-    situation, video = episode_observation(episode), episode.video
-    known = video_batch_of([situation], config)
+    observation, video = episode_observation(episode), episode.video
+    known = video_batch_of([observation], config)
     shown = composite_of(known, config)[0].permute(0, 2, 3, 4, 1).numpy()
     true = video.rgb[None].astype(np.float32) / 127.5 - 1
     differs = (np.abs(true - shown).max(-1) > _DIFFERS) & (video.mask[None] != ROBOT)
     weight = 1 + _EXTRA * differs.astype(np.float32)
-    return video_batch_of([situation], config, happened=[video], moves=weight)
+    return video_batch_of([observation], config, happened=[video], moves=weight)
 
 
 class LatentCache:

@@ -51,15 +51,15 @@ class DiffusionWorldModel:
         """Frames that it imagines at once."""
         return self.generator.config.frames
 
-    def imagine(self, situation: Observation, *, seed: int | None = None) -> PointmapVideo:
+    def imagine(self, observation: Observation, *, seed: int | None = None) -> PointmapVideo:
         """What happens.
 
         Args:
             situation: Of the model's size and number of frames.
             seed: Of one of many futures; None for their mean, in a single step.
         """
-        situation = align_robot(fill_holes(situation))
-        clips = video_batch_of([situation], self.generator.config)
+        observation = align_robot(fill_holes(observation))
+        clips = video_batch_of([observation], self.generator.config)
         found = self.generator.imagine(
             clips,
             steps=1 if seed is None else self.steps,
@@ -67,7 +67,7 @@ class DiffusionWorldModel:
             guidance=self.guidance,
         )
         rgb, xyz = found.rgb[0].cpu().numpy(), found.xyz[0].cpu().numpy()
-        robot = situation.robot
+        robot = observation.robot
         shown = (robot.mask > 0) & ~(robot.xyz[..., 2] > xyz[..., 2] + _DEEPER)
         reveals = CONTROLS[self.generator.config.control].reveals
         # What a model was shown exactly need not be imagined.
@@ -79,14 +79,14 @@ class DiffusionWorldModel:
             rgb=rgb,
             xyz=xyz.astype(np.float32),
             mask=shown.astype(np.uint8) * ROBOT,
-            camera=situation.camera,
+            camera=observation.camera,
             fps=robot.fps,
             names=("robot",),
         )
 
 
 def video_batch_of(
-    situations: Sequence[Observation],
+    observations: Sequence[Observation],
     config: DiffusionConfig,
     *,
     happened: Sequence[PointmapVideo] | None = None,
@@ -95,29 +95,29 @@ def video_batch_of(
     """Situations as a model takes them, with what its control needs and nothing else.
 
     Args:
-        situations: B of them, of the model's size and number of frames.
+        observations: B of them, of the model's size and number of frames.
         config: Of the model.
         happened: What came of each, to learn from.
         moves: [B, T, H, W] weights of pixels in the loss.
     """
     says = CONTROLS[config.control].says
     wanted = (config.frames, config.height, config.width)
-    for situation in situations:
-        found = situation.robot.mask.shape
+    for observation in observations:
+        found = observation.robot.mask.shape
         if found != wanted:
             raise InputError(
-                "a situation has another size than the model: frames, rows, columns",
+                "an observation has another size than the model: frames, rows, columns",
                 value=found,
                 allowed=str(wanted),
                 hint="resample its motion and letterbox its picture",
             )
-    actions = [s.actions for s in situations if s.actions is not None]
-    if says == "actions" and len(actions) != len(situations):
-        raise InputError("this model is told actions, and a situation has none")
-    robots = [situation.robot for situation in situations]
+    actions = [s.actions for s in observations if s.actions is not None]
+    if says == "actions" and len(actions) != len(observations):
+        raise InputError("this model is told actions, and an observation has none")
+    robots = [observation.robot for observation in observations]
     return VideoBatch(
-        first_rgb=np.stack([situation.image for situation in situations]),
-        first_xyz=np.stack([situation.xyz for situation in situations]),
+        first_rgb=np.stack([observation.image for observation in observations]),
+        first_xyz=np.stack([observation.xyz for observation in observations]),
         robot_rgb=np.stack([robot.rgb for robot in robots]),
         robot_xyz=np.stack([robot.xyz for robot in robots]),
         robot_mask=np.stack([robot.mask > 0 for robot in robots]),
@@ -127,7 +127,7 @@ def video_batch_of(
         actions=np.stack([_padded(one, config.actions) for one in actions])
         if says == "actions"
         else None,
-        words=hash_words([s.language for s in situations]) if says == "words" else None,
+        words=hash_words([s.language for s in observations]) if says == "words" else None,
     )
 
 

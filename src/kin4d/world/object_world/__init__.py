@@ -1,1 +1,1 @@
-"""Rigid worlds: parts that the robot moves, seen, moved, drawn and touched up."""
+"""World model of rigid parts: segment, predict their motion, composite frames, refine them."""

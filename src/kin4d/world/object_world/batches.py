@@ -1,4 +1,4 @@
-"""Lessons: episodes as a world model takes them."""
+"""Training batches of each network, made from stored episodes."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from kin4d.world.observation import Observation, make_observation, track_surface
 
 
 def episode_robot(episode: Episode) -> MeshInstance:
-    """The robot of an episode, as it moved."""
+    """Mesh and motion of an episode's robot."""
     if episode.joints is None:
-        raise InputError(f"episode '{episode.name}' does not know its robot's joints")
+        raise InputError(f"episode '{episode.name}' has no joint positions of its robot")
     return MeshInstance.of_body(_body(episode.robot), episode.joints, name="robot")
 
 
 def episode_observation(episode: Episode, *, threads: int | None = 1) -> Observation:
-    """What is known before an episode happens: its first frame, and its robot's motion."""
+    """The observation of an episode: its first frame, and its robot's motion."""
     video = episode.video
     actions = None
     if episode.actions is not None:
@@ -54,35 +54,37 @@ def episode_observation(episode: Episode, *, threads: int | None = 1) -> Observa
         base=episode.base,
         language=episode.language,
         actions=actions,
-        opening=_opening(episode),
-        lag=_lag(episode),
+        gripper_opening=_gripper_opening(episode),
+        ee_tracking_error=_ee_tracking_error(episode),
         threads=threads,
     )
 
 
-def episode_dynamics_sample(episode: Episode, *, measured: bool = True) -> DynamicsSample | None:
-    """What a dynamics model learns from an episode; None if nothing in it could move.
+def episode_dynamics_sample(
+    episode: Episode, *, measured_gripper: bool = True
+) -> DynamicsSample | None:
+    """Training sample of the dynamics network from an episode; None if it shows no part.
 
-    Only episodes whose parts a simulator knew can teach that.
+    The episode needs part tracks, which only simulated ones have.
 
     Args:
-        episode: Of a robot that does something.
-        measured: Whether the fingers are where they were, or where they were told to go, through
-            whatever they hold: all that is known of actions that were never carried out.
+        episode: The episode.
+        measured_gripper: Whether finger joints are the measured or the commanded ones. Commanded
+            fingers pass through grasped objects, as in actions that were never executed.
     """
     parts, video = _parts(episode), episode.video
     to_base = np.linalg.inv(episode.base)
     from_camera = to_base @ video.camera.pose
-    robot = episode_robot(episode if measured else _as_told(episode))
-    seen = np.isfinite(video.xyz[0]).all(-1) & (parts.mask[0] != ROBOT)
+    robot = episode_robot(episode if measured_gripper else _with_commanded_fingers(episode))
+    visible = np.isfinite(video.xyz[0]).all(-1) & (parts.mask[0] != ROBOT)
     return make_dynamics_sample(
-        track=_carry(to_base, track_surface(robot)),
-        xyz=_carry(from_camera, video.xyz[0][seen].astype(np.float64)),
-        part=np.maximum(parts.mask[0][seen].astype(int) - FIRST, -1),
+        robot_points=_transform(to_base, track_surface(robot)),
+        xyz=_transform(from_camera, video.xyz[0][visible].astype(np.float64)),
+        part=np.maximum(parts.mask[0][visible].astype(int) - FIRST, -1),
         motions=from_camera @ parts.motions @ np.linalg.inv(from_camera),
         seconds=1 / episode.fps,
-        opening=_opening(episode) if measured else None,
-        lag=_lag(episode) if measured else None,
+        gripper_opening=_gripper_opening(episode) if measured_gripper else None,
+        ee_tracking_error=_ee_tracking_error(episode) if measured_gripper else None,
         scene="" if episode.seed is None else f"{episode.task}/{episode.robot}/{episode.seed}",
         seed=episode.seed or 0,
     )
@@ -94,7 +96,7 @@ def episode_seg_batch(episode: Episode) -> tuple[Tensor, Tensor]:
     to_base = np.linalg.inv(episode.base) @ video.camera.pose
     robot = parts.mask[0] == ROBOT
     part = np.maximum(parts.mask[0].astype(np.int64) - FIRST + 1, 0)
-    view = frame_features(video.rgb[0], _carry(to_base, video.xyz[0]), robot)
+    view = frame_features(video.rgb[0], _transform(to_base, video.xyz[0]), robot)
     return view, torch.from_numpy(part)
 
 
@@ -108,12 +110,12 @@ def episode_depth_batch(episode: Episode) -> tuple[Tensor, Tensor]:
 
 
 def episode_refine_batch(episode: Episode, frames: Sequence[int]) -> RefineBatch:
-    """What a refiner learns from an episode: staged frames whose parts move as they truly did."""
+    """Refinement inputs of an episode: frames composited with the true motion of the parts."""
     parts, video = _parts(episode), episode.video
-    actor, times = episode_robot(episode), [0, *frames]
+    actor, times = episode_robot(episode), [*frames]
     assert actor.transforms is not None
-    actor = replace(actor, frames=len(times), transforms=actor.transforms[times])
-    situation = make_observation(
+    actor = replace(actor, frames=len(times) + 1, transforms=actor.transforms[[0, *times]])
+    observation = make_observation(
         video.rgb[0],
         video.xyz[0],
         actor,
@@ -124,104 +126,102 @@ def episode_refine_batch(episode: Episode, frames: Sequence[int]) -> RefineBatch
     )
     part = np.maximum(parts.mask[0].astype(int) - FIRST, -1)
     moving = parts_that_moved(video.xyz[0], part, parts.motions)
-    stage = Compositor(situation, part, moving)
-    staged = [stage.show(k, parts.motions[t][moving]) for k, t in enumerate(frames, 1)]
-    true = [*frames]
-    depth = np.log(video.xyz[true][..., 2] / np.stack([one.xyz[..., 2] for one in staged]))
+    compositor = Compositor(observation, part, moving)
+    composites = [compositor.render(k, parts.motions[t][moving]) for k, t in enumerate(times, 1)]
+    depth = np.log(video.xyz[times][..., 2] / np.stack([item.xyz[..., 2] for item in composites]))
     return RefineBatch(
-        torch.stack([refine_input(situation, one) for one in staged]),
-        torch.from_numpy(video.rgb[true].astype(np.float32) / 127.5 - 1).permute(0, 3, 1, 2),
+        torch.stack([refine_input(observation, item) for item in composites]),
+        torch.from_numpy(video.rgb[times].astype(np.float32) / 127.5 - 1).permute(0, 3, 1, 2),
         torch.from_numpy(depth.astype(np.float32)),
-        torch.from_numpy(video.mask[true] == ROBOT),
+        torch.from_numpy(video.mask[times] == ROBOT),
     )
 
 
 def segmentation_batches(
     store: EpisodeSource,
-    numbers: Sequence[int],
+    indices: Sequence[int],
     *,
     batch: int,
     seed: int,
     step: int = 0,
-    varied: bool = True,
+    augment: bool = True,
 ) -> Iterator[SegBatch]:
-    """First views of episodes of a store, without end; a batch depends on seed and step alone.
+    """Endless batches of first frames; a batch depends on seed and step alone.
 
     Args:
-        store: Of episodes.
-        numbers: Of those that are shown.
-        batch: Views at once.
-        seed: Of the choice.
-        step: To begin with.
-        varied: Whether some are mirrored and some in other colours. What is left and right of the
-            robot, or red, is no less a part.
+        store: The episodes.
+        indices: Which of them.
+        batch: Frames per batch.
+        seed: Seed of the choice.
+        step: First step.
+        augment: Whether half of the frames are mirrored, and half recoloured.
     """
-    for dice, some in chosen_episodes(numbers, batch, seed, step):
-        pairs = [episode_seg_batch(store.episode(n)) for n in some]
-        if varied:
-            pairs = [_varied(view, part, dice) for view, part in pairs]
+    for rng, chosen in chosen_episodes(indices, batch, seed, step):
+        pairs = [episode_seg_batch(store.episode(n)) for n in chosen]
+        if augment:
+            pairs = [_augment(view, part, rng) for view, part in pairs]
         yield SegBatch(*(torch.stack(column) for column in zip(*pairs, strict=True)))
 
 
-def _varied(view: Tensor, part: Tensor, dice: np.random.Generator) -> tuple[Tensor, Tensor]:
-    if dice.random() < 0.5:
+def _augment(view: Tensor, part: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+    if rng.random() < 0.5:
         view, part = view.flip(-1), part.flip(-1)
-    if dice.random() < 0.5:
-        order, light = dice.permutation(3), dice.uniform(0.6, 1.2)
-        rgb = (light * (view[:3][order] + 1) - 1).clamp(-1, 1)
+    if rng.random() < 0.5:
+        order, gain = rng.permutation(3), rng.uniform(0.6, 1.2)
+        rgb = (gain * (view[:3][order] + 1) - 1).clamp(-1, 1)
         view = torch.cat([rgb, view[3:]])
     return view, part
 
 
 def depth_batches(
-    store: EpisodeSource, numbers: Sequence[int], *, batch: int, seed: int, step: int = 0
+    store: EpisodeSource, indices: Sequence[int], *, batch: int, seed: int, step: int = 0
 ) -> Iterator[DepthBatch]:
-    """First views and their depths, without end; a batch depends on seed and step alone."""
-    for _, some in chosen_episodes(numbers, batch, seed, step):
-        found = [episode_depth_batch(store.episode(n)) for n in some]
-        yield DepthBatch(*(torch.stack(column) for column in zip(*found, strict=True)))
+    """Endless batches of first frames and depths; a batch depends on seed and step alone."""
+    for _, chosen in chosen_episodes(indices, batch, seed, step):
+        pairs = [episode_depth_batch(store.episode(n)) for n in chosen]
+        yield DepthBatch(*(torch.stack(column) for column in zip(*pairs, strict=True)))
 
 
 def refine_batches(
     store: EpisodeSource,
-    numbers: Sequence[int],
+    indices: Sequence[int],
     *,
     episodes: int,
     frames: int,
     seed: int,
     step: int = 0,
 ) -> Iterator[RefineBatch]:
-    """Some frames of some episodes, without end; a batch depends on seed and step alone."""
-    for dice, some in chosen_episodes(numbers, episodes, seed, step):
-        made = []
-        for number in some:
+    """Endless batches of frames of episodes; a batch depends on seed and step alone."""
+    for rng, chosen in chosen_episodes(indices, episodes, seed, step):
+        batches = []
+        for number in chosen:
             episode = store.episode(number)
-            times = dice.choice(np.arange(1, len(episode)), frames, replace=False)
-            made.append(episode_refine_batch(episode, [int(one) for one in times]))
+            times = rng.choice(np.arange(1, len(episode)), frames, replace=False)
+            batches.append(episode_refine_batch(episode, [int(item) for item in times]))
         yield RefineBatch(
             *(
-                torch.cat([getattr(one, field.name) for one in made])
+                torch.cat([getattr(item, field.name) for item in batches])
                 for field in fields(RefineBatch)
             )
         )
 
 
 def chosen_episodes(
-    numbers: Sequence[int], count: int, seed: int, step: int
+    indices: Sequence[int], count: int, seed: int, step: int
 ) -> Iterator[tuple[np.random.Generator, list[int]]]:
-    """Dice and some of the numbers for every step from `step` on."""
+    """Random generator and `count` of the indices, for every step from `step` on."""
     for now in itertools.count(step):
-        dice = np.random.default_rng([seed, now])
-        yield dice, [int(one) for one in dice.choice(numbers, count)]
+        rng = np.random.default_rng([seed, now])
+        yield rng, [int(item) for item in rng.choice(indices, count)]
 
 
-def _opening(episode: Episode) -> np.ndarray | None:
-    """[T] how open the gripper was, if there is one."""
+def _gripper_opening(episode: Episode) -> np.ndarray | None:
+    """[T] measured gripper opening, if there is a gripper."""
     return None if episode.joints is None else gripper_opening(_body(episode.robot), episode.joints)
 
 
-def _lag(episode: Episode) -> np.ndarray | None:
-    """[T, 3] m: how far the hand was behind its actions, if they say where it should have been."""
+def _ee_tracking_error(episode: Episode) -> np.ndarray | None:
+    """[T, 3] m: commanded minus measured end-effector position, if actions are pose deltas."""
     actions, joints = episode.actions, episode.joints
     if actions is None or joints is None or episode.robot not in ARMS:
         return None
@@ -229,30 +229,30 @@ def _lag(episode: Episode) -> np.ndarray | None:
         return None
     hand = load_arm(episode.robot).grasp_pose(joints)
     deltas = values_to_poses(actions.values, actions.rotation)
-    told = integrate(deltas, hand[0], frame=actions.frame)
-    return (told - hand)[:, :3, 3] @ episode.base[:3, :3]
+    commanded = integrate(deltas, hand[0], frame=actions.frame)
+    return (commanded - hand)[:, :3, 3] @ episode.base[:3, :3]
 
 
-def _as_told(episode: Episode) -> Episode:
-    """The episode with its fingers where its actions want them."""
+def _with_commanded_fingers(episode: Episode) -> Episode:
+    """The episode with its finger joints as commanded."""
     actions, joints = episode.actions, episode.joints
     if actions is None or actions.gripper is None or joints is None:
         return episode
-    columns, told = gripper_coordinates(
+    columns, commanded = gripper_coordinates(
         _body(episode.robot), actions.gripper, link=None, unit=actions.gripper_unit
     )
     joints = joints.copy()
-    joints[:, columns] = told.numpy()
+    joints[:, columns] = commanded.numpy()
     return replace(episode, joints=joints)
 
 
 def _parts(episode: Episode) -> PartTracks:
     if episode.parts is None:
-        raise InputError(f"episode '{episode.name}' does not know its rigid parts")
+        raise InputError(f"episode '{episode.name}' has no part tracks")
     return episode.parts
 
 
-def _carry(motion: np.ndarray, points: np.ndarray) -> np.ndarray:
+def _transform(motion: np.ndarray, points: np.ndarray) -> np.ndarray:
     return points @ motion[:3, :3].T + motion[:3, 3]
 
 

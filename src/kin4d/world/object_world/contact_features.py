@@ -1,4 +1,4 @@
-"""Touch: points of one thing as another one feels them. Who is near, and what would be carried."""
+"""Point features around a part: nearest robot points, distances, motion of a firm grasp."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from torch import Tensor
 from kin4d.geometry.transforms import hat
 
 UNIT = 0.05
-"""Metres: lengths are told to networks in these."""
-POINT = 3 + 3 + 3 + 3 + 2
-"""Numbers that `contact_features` tells of a point."""
-FINE = 3 + 3 + 1
-"""Numbers that `fine_contact_features` adds."""
-_REACH = 0.01  # m: how far a touch reaches
-_HAIR = 0.003  # m: what decides between a hit and a miss
+"""Unit of length of network inputs, m."""
+COARSE_FEATURES = 3 + 3 + 3 + 3 + 2
+"""Features per point of `contact_features`."""
+FINE_FEATURES = 3 + 3 + 1
+"""Features per point of `fine_contact_features`."""
+_CONTACT_RANGE = 0.01  # m: length scale of contact
+_FINE_RANGE = 0.003  # m: length scale that separates a grasp from a near miss
 
 
 def transformed_points(poses: Tensor, points: Tensor) -> Tensor:
-    """Points [B, M, 3] carried by poses [B, 3, 4]."""
+    """Points [B, M, 3] transformed by poses [B, 3, 4]."""
     return points @ poses[..., :3].mT + poses[..., None, :, 3]
 
 
-def towards(points: Tensor, others: Tensor) -> Tensor:
+def to_nearest(points: Tensor, others: Tensor) -> Tensor:
     """[B, N, 3]: from each of others [B, N, 3] to the nearest of points [B, M, 3]."""
     nearest = torch.cdist(others, points).argmin(-1)
     return points.gather(1, nearest[..., None].expand(-1, -1, 3)) - others
@@ -31,49 +31,64 @@ def towards(points: Tensor, others: Tensor) -> Tensor:
 def nearest(
     points: Tensor, count: int, others: Tensor, later: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Of others [B, N, 3] those next to points: they, where they are later, the way, how far."""
-    apart = torch.cdist(others, points)
-    far, nearest = apart.min(-1)
-    distance, chosen = far.topk(min(count, far.shape[1]), largest=False, sorted=False)
+    """The `count` of others [B, N, 3] nearest to points [B, M, 3].
+
+    Returns their points, the same points `later`, displacement to the part, and distance.
+    """
+    pair_distance = torch.cdist(others, points)
+    distance_to_part, nearest = pair_distance.min(-1)
+    distance, chosen = distance_to_part.topk(
+        min(count, distance_to_part.shape[1]), largest=False, sorted=False
+    )
     rows = chosen[..., None].expand(-1, -1, 3)
-    here = others.gather(1, rows)
+    chosen_points = others.gather(1, rows)
     target = points.gather(1, nearest.gather(1, chosen)[..., None].expand(-1, -1, 3))
-    return here, later.gather(1, rows), target - here, distance
+    return chosen_points, later.gather(1, rows), target - chosen_points, distance
 
 
 def contact_features(
-    place: Tensor, step: Tensor, way: Tensor, after: Tensor, distance: Tensor, world: Tensor
+    position: Tensor,
+    step: Tensor,
+    displacement: Tensor,
+    displacement_after: Tensor,
+    distance: Tensor,
+    point: Tensor,
 ) -> Tensor:
-    """[B, N, 14] what a network is told of points."""
-    lengths = torch.cat([place, step, way, after], -1) / UNIT
-    # What is many lengths away matters no more the farther it is.
+    """[B, N, 14] features of points, at centimetre scale."""
+    lengths = torch.cat([position, step, displacement, displacement_after], -1) / UNIT
+    # Large distances saturate.
     lengths = lengths / (1 + lengths.abs() / 8)
-    closeness = (-distance / _REACH).exp()
-    return torch.cat([lengths, closeness[..., None], world[..., 2:] / UNIT / 4], -1)
+    closeness = (-distance / _CONTACT_RANGE).exp()
+    return torch.cat([lengths, closeness[..., None], point[..., 2:] / UNIT / 4], -1)
 
 
-def fine_contact_features(way: Tensor, after: Tensor, distance: Tensor) -> Tensor:
-    """[B, N, 7] the same once more of what is next to it, where millimetres count."""
-    lengths = torch.cat([way, after], -1) / _HAIR
-    closeness = (-distance / _HAIR).exp()
+def fine_contact_features(
+    displacement: Tensor, displacement_after: Tensor, distance: Tensor
+) -> Tensor:
+    """[B, N, 7] features of points in contact, at millimetre scale."""
+    lengths = torch.cat([displacement, displacement_after], -1) / _FINE_RANGE
+    closeness = (-distance / _FINE_RANGE).exp()
     return torch.cat([lengths / (1 + lengths.abs()), closeness[..., None]], -1)
 
 
-def grasped_motion(place: Tensor, steps: Tensor, distance: Tensor) -> tuple[Tensor, Tensor]:
-    """Shift [B, 3] m and turn [B, 3] rad of the origin, if it moved with the points next to it.
+def grasped_motion(position: Tensor, steps: Tensor, distance: Tensor) -> tuple[Tensor, Tensor]:
+    """Translation [B, 3] m and rotation [B, 3] rad of the origin, if it moved with nearby points.
 
     Args:
-        place: [B, N, 3] m.
-        steps: [B, N, 3] m.
-        distance: [B, N] m: how far each is; near ones count.
+        position: [B, N, 3] m.
+        steps: [B, N, 3] m: motion of the points.
+        distance: [B, N] m to the part; near points have more weight.
     """
-    weight = (-(distance - distance.amin(1, keepdim=True)) / _REACH).softmax(1)[..., None]
-    middle, mean = (weight * place).sum(1, keepdim=True), (weight * steps).sum(1, keepdim=True)
-    arm, swing = place - middle, steps - mean
-    cross = hat(arm)
+    weight = (-(distance - distance.amin(1, keepdim=True)) / _CONTACT_RANGE).softmax(1)[..., None]
+    centre, mean_step = (
+        (weight * position).sum(1, keepdim=True),
+        (weight * steps).sum(1, keepdim=True),
+    )
+    lever, relative_step = position - centre, steps - mean_step
+    cross = hat(lever)
     inertia = -(weight[..., None] * (cross @ cross)).sum(1)
-    eye = torch.eye(3, dtype=place.dtype)
-    momentum = (weight * torch.linalg.cross(arm, swing)).sum(1)
-    turn = torch.linalg.solve(inertia + 3e-5 * eye, momentum)
-    shift = mean[:, 0] + torch.linalg.cross(turn, -middle[:, 0])
-    return shift, turn
+    eye = torch.eye(3, dtype=position.dtype)
+    momentum = (weight * torch.linalg.cross(lever, relative_step)).sum(1)
+    rotation = torch.linalg.solve(inertia + 3e-5 * eye, momentum)
+    translation = mean_step[:, 0] + torch.linalg.cross(rotation, -centre[:, 0])
+    return translation, rotation

@@ -1,9 +1,8 @@
-"""Mover: how the robot moves what it touches, part by part and frame by frame.
+"""PartDynamics, a learned simulator: predicts how the robot moves each rigid part, frame by frame.
 
-A learned simulator of rigid parts. It sees points: those of the part, those of the robot now and in
-the next frame, and what else is near. It says how the part moves meanwhile: some share of the
-motion of the robot that is next to it, and something of its own. Everything is relative to where
-the part is, so what was learned at one place holds at every other.
+Inputs are points: of the part, of the robot now and in the next frame, and of the surroundings.
+Outputs are a share of the motion of the nearby robot points and a residual motion. All coordinates
+are relative to the part, so predictions do not depend on where it is.
 """
 
 from __future__ import annotations
@@ -15,37 +14,37 @@ from torch import Tensor, nn
 
 from kin4d.geometry.transforms import rotvec_to_matrix
 from kin4d.world.object_world.contact_features import (
-    FINE,
-    POINT,
+    COARSE_FEATURES,
+    FINE_FEATURES,
     UNIT,
     contact_features,
     fine_contact_features,
     grasped_motion,
     nearest,
-    towards,
+    to_nearest,
 )
 from kin4d.world.object_world.windows import Windows
 
-_TURN = 0.3  # rad per frame at an output of one
-_STILL = 0.03  # share of a motion below which a part does not move at all
-_GLOBAL = 6 + 6 + 3 + 3 + 2
-_OPENING, _LAG = 5, 7
-_FIRM = 0.05  # opening below which fingers are as good as closed
-_BEHIND = 0.01  # m that a hand is behind when something holds it back
+_ROTATION_UNIT = 0.3  # rad per frame at an output of one
+_STILL = 0.03  # gate below which a part does not move at all
+_GLOBAL_INPUTS = 6 + 6 + 3 + 3 + 2
+_OPENING_INPUTS, _ERROR_INPUTS = 5, 7
+_CLOSED = 0.05  # opening below which fingers count as closed
+_ERROR_UNIT = 0.01  # m: typical end-effector tracking error under load
 
 
 @dataclass(frozen=True, kw_only=True)
 class DynamicsConfig:
-    """Sizes of a dynamics.
+    """Sizes and inputs of the dynamics network.
 
     Attributes:
-        width: Numbers per point.
-        memory: Numbers that a part remembers from frame to frame.
-        robot: Nearest points of the robot that are looked at.
+        width: Features per point.
+        memory: Recurrent state of a part.
+        robot: Nearest points of the robot in the input.
         others: Nearest points of everything else.
-        opening: Whether it is told how open the gripper is.
-        lag: Whether it is told how far the hand is behind.
-        fine: Whether it is told of millimetres apart from centimetres.
+        opening: Whether the gripper opening is an input.
+        lag: Whether the end-effector tracking error is an input.
+        fine: Whether contact features at millimetre scale are inputs.
     """
 
     width: int = 96
@@ -57,44 +56,44 @@ class DynamicsConfig:
     fine: bool = True
 
     def to_dict(self) -> dict[str, int | bool]:
-        """As JSON takes it."""
+        """For JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
 class PartState:
-    """B parts at one moment.
+    """State of B parts.
 
     Attributes:
         points: [B, M, 3] m.
-        before: [B, M, 3] m: one frame ago.
+        previous: [B, M, 3] m: in the previous frame.
         memory: [B, H].
-        pose: [B, 3, 4] motion since the beginning.
+        pose: [B, 3, 4] motion since the first frame.
     """
 
     points: Tensor
-    before: Tensor
+    previous: Tensor
     memory: Tensor
     pose: Tensor
 
 
 class PartDynamics(nn.Module):
-    """Steps parts from one frame to the next.
+    """Predicts the next state of parts.
 
     Args:
-        config: Sizes.
+        config: Sizes and inputs.
     """
 
     def __init__(self, config: DynamicsConfig) -> None:
         super().__init__()
         self.config = config
-        width, told = config.width, POINT + FINE * config.fine
+        width, features = config.width, COARSE_FEATURES + FINE_FEATURES * config.fine
         self.look = nn.ModuleList(
-            nn.Sequential(nn.Linear(told, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
+            nn.Sequential(nn.Linear(features, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU())
             for _ in range(3)
         )
-        known = _GLOBAL + _OPENING * config.opening + _LAG * config.lag
-        self.join = nn.Sequential(nn.Linear(6 * width + known, 256), nn.SiLU())
+        inputs = _GLOBAL_INPUTS + _OPENING_INPUTS * config.opening + _ERROR_INPUTS * config.lag
+        self.join = nn.Sequential(nn.Linear(6 * width + inputs, 256), nn.SiLU())
         self.remember = nn.GRUCell(256, config.memory)
         self.decide = nn.Sequential(
             nn.Linear(256 + config.memory, 256), nn.SiLU(), nn.Linear(256, 12)
@@ -102,14 +101,14 @@ class PartDynamics(nn.Module):
         last = self.decide[-1]
         assert isinstance(last, nn.Linear)
         nn.init.zeros_(last.weight)
-        with torch.no_grad():  # At first nothing is carried, and little is sure.
+        with torch.no_grad():  # Initially nothing is carried, and uncertainty is high.
             last.bias.copy_(torch.tensor([0.0] * 6 + [-2.0, -2.0, 1.0] + [0.0] * 3))
 
-    def begin(self, points: Tensor, before: Tensor | None = None) -> PartState:
-        """Parts at rest, or moving from `before` [B, M, 3]."""
+    def initial_state(self, points: Tensor, previous: Tensor | None = None) -> PartState:
+        """Parts at rest, or with points `previous` [B, M, 3] in the frame before."""
         memory = points.new_zeros(len(points), self.config.memory)
         pose = torch.eye(3, 4).expand(len(points), 3, 4)
-        return PartState(points, points if before is None else before, memory, pose)
+        return PartState(points, points if previous is None else previous, memory, pose)
 
     def step(
         self,
@@ -118,129 +117,139 @@ class PartDynamics(nn.Module):
         robot_next: Tensor,
         others: Tensor,
         seconds: Tensor,
-        felt: Tensor,
-        chance: torch.Generator | None = None,
+        proprioception: Tensor,
+        generator: torch.Generator | None = None,
     ) -> tuple[PartState, Tensor]:
-        """One frame on.
+        """Predict the next frame.
 
         Args:
-            state: Now.
-            robot: [B, N, 3] m: the robot's points now.
-            robot_next: [B, N, 3] m: and in the next frame.
-            others: [B, S, 3] m: what else there is.
-            seconds: [B] between the frames.
-            felt: [B, 2, 4] now and in the next frame; see `Lesson`.
-            chance: Lets what is unsure vary; the likeliest motion if None.
+            state: Current state.
+            robot: [B, N, 3] m: the robot's points in the current frame.
+            robot_next: [B, N, 3] m: the same in the next frame.
+            others: [B, S, 3] m: points of everything else.
+            seconds: [B] seconds between the frames.
+            proprioception: [B, 2, 4] in both frames; see `DynamicsSample`.
+            generator: Draws a sample; the most likely motion if None.
 
         Returns:
-            The state in the next frame, and [B, 3] how unsure the shift of its middle is: the
-            logarithm of a standard deviation in millimetres.
+            The state in the next frame, and [B, 3] the logarithm of the standard deviation of its
+            centre, mm.
         """
         points = state.points
-        middle = points.mean(1, keepdim=True)
+        centre = points.mean(1, keepdim=True)
         with torch.no_grad():
-            robot, robot_next, touch, distance = nearest(
+            robot, robot_next, to_part, distance = nearest(
                 points, self.config.robot, robot, robot_next
             )
-            rest, _, away, far = nearest(points, self.config.others, others, others)
-            after = towards(points, robot_next)
+            rest, _, rest_to_part, rest_distance = nearest(
+                points, self.config.others, others, others
+            )
+            after = to_nearest(points, robot_next)
             steps = robot_next - robot
-            shift, turn = grasped_motion(robot - middle, steps, distance)
-        own = points - state.before
-        pools = []
-        for look, told in zip(
+            translation, rotation_vector = grasped_motion(robot - centre, steps, distance)
+        own_step = points - state.previous
+        pooled = []
+        for look, features in zip(
             self.look,
             (
-                self._told(robot - middle, steps, touch, after, distance, robot),
-                self._told(rest - middle, rest * 0, away, away, far, rest),
-                self._told(points - middle, own, own, points * 0, own.norm(dim=-1), points),
+                self._point_features(robot - centre, steps, to_part, after, distance, robot),
+                self._point_features(
+                    rest - centre, rest * 0, rest_to_part, rest_to_part, rest_distance, rest
+                ),
+                self._point_features(
+                    points - centre, own_step, own_step, points * 0, own_step.norm(dim=-1), points
+                ),
             ),
             strict=True,
         ):
-            seen = look(told)
-            pools += [seen.amax(1), seen.mean(1)]
-        spread = ((points - middle).square().mean(1) + 1e-8).sqrt()  # flat parts have none
-        # How the part moved last, and how the robot beside it is about to.
-        known = torch.cat(
+            encoded = look(features)
+            pooled += [encoded.amax(1), encoded.mean(1)]
+        extent = ((points - centre).square().mean(1) + 1e-8).sqrt()  # zero along flat directions
+        # Last motion of the part, and the next motion of the robot beside it.
+        inputs = torch.cat(
             [
-                own.mean(1) / UNIT,
-                torch.linalg.cross(points - middle, own).mean(1) / UNIT**2,
-                shift / UNIT,
-                turn / _TURN,
-                spread / UNIT,
-                middle[:, 0] * torch.tensor([0.0, 0.0, 1.0]) / UNIT,
+                own_step.mean(1) / UNIT,
+                torch.linalg.cross(points - centre, own_step).mean(1) / UNIT**2,
+                translation / UNIT,
+                rotation_vector / _ROTATION_UNIT,
+                extent / UNIT,
+                centre[:, 0] * torch.tensor([0.0, 0.0, 1.0]) / UNIT,
                 seconds[:, None] * 5,
                 distance.amin(1, keepdim=True) / UNIT,
             ],
             -1,
         )
         if self.config.opening:
-            known = torch.cat([known, _grip(felt[..., 0])], -1)
+            inputs = torch.cat([inputs, _opening_features(proprioception[..., 0])], -1)
         if self.config.lag:
-            known = torch.cat([known, _held_back(felt[..., 1:])], -1)
-        joined = self.join(torch.cat([*pools, known], -1))
+            inputs = torch.cat([inputs, _tracking_error_features(proprioception[..., 1:])], -1)
+        joined = self.join(torch.cat([*pooled, inputs], -1))
         memory = self.remember(joined, state.memory)
-        said = self.decide(torch.cat([joined, memory], -1))
-        share, go, unsure = said[:, 6:8].sigmoid(), said[:, 8:9].sigmoid(), said[:, 9:]
-        if not self.training:  # What hardly moves is exactly still.
-            go = go * (go > _STILL)
-        drift = torch.zeros(())
-        if chance is not None:
-            noise = torch.randn(len(points), 3, generator=chance)
-            drift = (go > 0) * 1e-3 * unsure.clamp(-3, 3).exp() * noise
-        move = go * (UNIT * said[:, :3] + share[:, :1] * shift) + drift
-        rotation = rotvec_to_matrix(go * (_TURN * said[:, 3:6] + share[:, 1:] * turn))
-        shift = move + (middle - middle @ rotation.mT)[:, 0]
-        moved = points @ rotation.mT + shift[:, None]
-        pose = rotation @ state.pose + torch.nn.functional.pad(shift[..., None], (3, 0))
-        return PartState(moved, points, memory, pose), unsure
+        outputs = self.decide(torch.cat([joined, memory], -1))
+        share, gate, log_std = outputs[:, 6:8].sigmoid(), outputs[:, 8:9].sigmoid(), outputs[:, 9:]
+        if not self.training:  # Small motions become exactly zero.
+            gate = gate * (gate > _STILL)
+        noise_step = torch.zeros(())
+        if generator is not None:
+            noise = torch.randn(len(points), 3, generator=generator)
+            noise_step = (gate > 0) * 1e-3 * log_std.clamp(-3, 3).exp() * noise
+        move = gate * (UNIT * outputs[:, :3] + share[:, :1] * translation) + noise_step
+        rotation = rotvec_to_matrix(
+            gate * (_ROTATION_UNIT * outputs[:, 3:6] + share[:, 1:] * rotation_vector)
+        )
+        translation = move + (centre - centre @ rotation.mT)[:, 0]
+        moved = points @ rotation.mT + translation[:, None]
+        pose = rotation @ state.pose + torch.nn.functional.pad(translation[..., None], (3, 0))
+        return PartState(moved, points, memory, pose), log_std
 
-    def _told(
+    def _point_features(
         self,
-        place: Tensor,
+        position: Tensor,
         step: Tensor,
-        way: Tensor,
+        displacement: Tensor,
         after: Tensor,
         distance: Tensor,
         world: Tensor,
     ) -> Tensor:
-        """Of points: see `contact_features`."""
-        coarse = contact_features(place, step, way, after, distance, world)
+        """Features of points: see `contact_features`."""
+        coarse = contact_features(position, step, displacement, after, distance, world)
         if not self.config.fine:
             return coarse
-        return torch.cat([coarse, fine_contact_features(way, after, distance)], -1)
+        return torch.cat([coarse, fine_contact_features(displacement, after, distance)], -1)
 
     def forward(self, windows: Windows, start: PartState) -> tuple[Tensor, Tensor]:
-        """Where parts go when each is stepped through its window.
+        """Roll every part out through its window.
 
         Returns:
-            [B, L, M, 3] m, and [B, L, 3] how unsure each step is; see `step`.
+            [B, L, M, 3] m: points, and [B, L, 3] log standard deviation of each step; see `step`.
         """
-        state, path, doubts = start, [], []
+        state, path, log_stds = start, [], []
         for t in range(windows.robot.shape[1] - 1):
-            state, unsure = self.step(
+            state, log_std = self.step(
                 state,
                 windows.robot[:, t],
                 windows.robot[:, t + 1],
                 windows.others[:, t],
                 windows.seconds,
-                windows.felt[:, t : t + 2],
+                windows.proprioception[:, t : t + 2],
             )
             path.append(state.points)
-            doubts.append(unsure)
-        return torch.stack(path, 1), torch.stack(doubts, 1)
+            log_stds.append(log_std)
+        return torch.stack(path, 1), torch.stack(log_stds, 1)
 
 
-def _grip(opening: Tensor) -> Tensor:
-    """[B, 5] what is told of the opening [B, 2] of a gripper; zeros if it is not known."""
+def _opening_features(opening: Tensor) -> Tensor:
+    """[B, 5] features of the opening [B, 2] of a gripper; zeros if unknown."""
     known = opening.isfinite().all(-1, keepdim=True)
-    now, then = torch.where(known, opening, 0.0).split(1, -1)
-    held = then / (then.abs() + _FIRM)
-    return torch.cat([now, then, 5 * (then - now), held, known.to(now.dtype)], -1)
+    current, following = torch.where(known, opening, 0.0).split(1, -1)
+    firmness = following / (following.abs() + _CLOSED)
+    return torch.cat(
+        [current, following, 5 * (following - current), firmness, known.to(current.dtype)], -1
+    )
 
 
-def _held_back(lag: Tensor) -> Tensor:
-    """[B, 7] what is told of how far a hand is behind [B, 2, 3]; zeros if it is not known."""
-    known = lag.isfinite().all(-1).all(-1, keepdim=True)
-    lengths = torch.where(known[..., None], lag, 0.0).flatten(1) / _BEHIND
-    return torch.cat([lengths / (1 + lengths.abs() / 4), known.to(lag.dtype)], -1)
+def _tracking_error_features(error: Tensor) -> Tensor:
+    """[B, 7] features of the end-effector tracking error [B, 2, 3], m; zeros if unknown."""
+    known = error.isfinite().all(-1).all(-1, keepdim=True)
+    lengths = torch.where(known[..., None], error, 0.0).flatten(1) / _ERROR_UNIT
+    return torch.cat([lengths / (1 + lengths.abs() / 4), known.to(error.dtype)], -1)

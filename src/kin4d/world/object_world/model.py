@@ -1,4 +1,4 @@
-"""RigidWorld: see the parts of the first frame, move them, show them, paint what is missing."""
+"""ObjectWorldModel: segment the parts, predict their motion, composite and refine the frames."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kin4d.world.object_world.dynamics_sample import make_dynamics_sample
 from kin4d.world.object_world.refinement import RefineConfig, RefineNet
 from kin4d.world.object_world.rollout import rollout_parts
 from kin4d.world.object_world.segmentation import (
-    NOBODY,
+    BACKGROUND,
     PartSegmenter,
     SegmenterConfig,
     frame_features,
@@ -37,17 +37,17 @@ from kin4d.world.object_world.train import VERSION, WORLD
 from kin4d.world.observation import Observation
 
 SIZE = (64, 96)
-"""Height and width in pixels of the pictures that its networks learn from."""
+"""Height and width in pixels of the images that its networks are trained on."""
 ROBOT = 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PartMotion:
-    """What is imagined of the parts, before anything is drawn.
+    """Predicted motion of the parts.
 
     Attributes:
-        part: [H, W] int: the part each pixel of the first frame shows, -1 for none.
-        motions: [T, P, 4, 4] how the parts move since the first frame, camera frame, m.
+        part: [H, W] int: part of each pixel of the first frame, -1 for none.
+        motions: [T, P, 4, 4] motion of the parts since the first frame, camera frame, m.
     """
 
     part: np.ndarray
@@ -55,7 +55,7 @@ class PartMotion:
 
 
 class ObjectWorldModel:
-    """A world of rigid parts that a robot moves.
+    """Predicts videos of rigid parts that a robot moves.
 
     Args:
         segmentation: Predicts part masks from the first frame.
@@ -80,96 +80,100 @@ class ObjectWorldModel:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Height and width in pixels that it works at best."""
+        """Height and width in pixels of its images."""
         return SIZE
 
     @property
     def frames(self) -> None:
-        """Frames that it imagines at once: any number."""
+        """Frames of its window: any number."""
 
-    def measured(self, situation: Observation) -> Observation:
-        """The situation with geometry where it has none."""
-        if np.isfinite(situation.xyz).any():
-            return situation
+    def with_depth(self, observation: Observation) -> Observation:
+        """The observation with predicted depth if it has none."""
+        if np.isfinite(observation.xyz).any():
+            return observation
         if self.depth is None:
             raise InputError(
-                "the first picture comes without depth, and these weights cannot tell it",
-                hint="give --depth, or train the depth: kin4d train object-world --networks depth",
+                "the first image comes without depth, and these weights do not predict it",
+                hint="give --depth, or train one: kin4d train object-world --networks depth",
             )
-        robot = situation.robot
+        robot = observation.robot
         points = np.where(robot.mask[0][..., None] > 0, robot.xyz[0], np.nan)
-        told = self.depth.measure(situation.image, points, situation.camera, situation.base)
-        return replace(situation, xyz=told)
+        predicted = self.depth.predict(
+            observation.image, points, observation.camera, observation.base_in_camera
+        )
+        return replace(observation, xyz=predicted)
 
-    def move(
-        self, situation: Observation, *, part: np.ndarray | None = None, seed: int | None = None
+    def predict_motion(
+        self, observation: Observation, *, part: np.ndarray | None = None, seed: int | None = None
     ) -> PartMotion:
-        """How the parts of a situation will move.
+        """Predict the motion of the parts.
 
         Args:
             situation: What is known.
             part: [H, W] int: the part of each pixel, if it is known; else the segmentation says.
             seed: Of one of many futures; the likeliest one if None.
         """
-        chance = None if seed is None else torch.Generator().manual_seed(seed)
-        robot = situation.robot.mask[0] > 0
-        xyz = situation.to_base(situation.xyz.astype(np.float64))
+        generator = None if seed is None else torch.Generator().manual_seed(seed)
+        robot = observation.robot.mask[0] > 0
+        xyz = observation.to_base(observation.xyz.astype(np.float64))
         if part is None:
             part = split_components(
-                self.segmentation.parts(frame_features(situation.image, xyz, robot)), xyz
+                self.segmentation.predict(frame_features(observation.image, xyz, robot)), xyz
             )
-        seen = np.isfinite(xyz).all(-1) & ~robot
+        visible = np.isfinite(xyz).all(-1) & ~robot
         count = int(part.max()) + 1
-        motions = np.tile(np.eye(4), (len(situation), max(count, 0), 1, 1))
-        lesson = make_dynamics_sample(
-            track=situation.to_base(situation.track),
-            xyz=xyz[seen],
-            part=part[seen],
+        motions = np.tile(np.eye(4), (len(observation), max(count, 0), 1, 1))
+        sample = make_dynamics_sample(
+            robot_points=observation.to_base(observation.robot_points),
+            xyz=xyz[visible],
+            part=part[visible],
             motions=motions,
-            seconds=situation.seconds,
-            opening=situation.opening,
-            lag=situation.lag,
+            seconds=observation.seconds,
+            gripper_opening=observation.gripper_opening,
+            ee_tracking_error=observation.ee_tracking_error,
         )
-        if lesson is None:
-            return PartMotion(part=np.full_like(part, NOBODY), motions=motions[:, :0])
-        rolled = rollout_parts(self.dynamics, *lesson.tensors(), lesson.seconds, chance).numpy()
-        told = np.tile(np.eye(4), (*rolled.shape[:2], 1, 1))
-        told[:, :, :3] = rolled
-        motions[:, list(lesson.numbers)] = situation.base @ told @ np.linalg.inv(situation.base)
+        if sample is None:
+            return PartMotion(part=np.full_like(part, BACKGROUND), motions=motions[:, :0])
+        poses = rollout_parts(self.dynamics, *sample.tensors(), sample.seconds, generator).numpy()
+        predicted = np.tile(np.eye(4), (*poses.shape[:2], 1, 1))
+        predicted[:, :, :3] = poses
+        motions[:, list(sample.part_ids)] = (
+            observation.base_in_camera @ predicted @ np.linalg.inv(observation.base_in_camera)
+        )
         return PartMotion(part=part, motions=motions)
 
-    def show(self, situation: Observation, motion: PartMotion) -> list[CompositeFrame]:
-        """The frames in which parts move so."""
-        moving = parts_that_moved(situation.xyz, motion.part, motion.motions)
-        stage = Compositor(situation, motion.part, moving)
-        return [stage.show(t, motion.motions[t][moving]) for t in range(len(situation))]
+    def render(self, observation: Observation, motion: PartMotion) -> list[CompositeFrame]:
+        """Composite the frames of a part motion."""
+        moving = parts_that_moved(observation.xyz, motion.part, motion.motions)
+        compositor = Compositor(observation, motion.part, moving)
+        return [compositor.render(t, motion.motions[t][moving]) for t in range(len(observation))]
 
     def imagine(
-        self, situation: Observation, *, part: np.ndarray | None = None, seed: int | None = None
+        self, observation: Observation, *, part: np.ndarray | None = None, seed: int | None = None
     ) -> PointmapVideo:
-        """What happens, in colour and in metres. The first frame is the one that is given.
+        """Predict the video. Its first frame is the given one.
 
-        Args: as of `move`.
+        Args: as of `predict_motion`.
         """
-        situation = self.measured(align_robot(rigidify_tracks(fill_holes(situation))))
-        frames = self.show(situation, self.move(situation, part=part, seed=seed))
+        observation = self.with_depth(align_robot(rigidify_tracks(fill_holes(observation))))
+        frames = self.render(observation, self.predict_motion(observation, part=part, seed=seed))
         if self.refinement is None:
-            rgb = np.stack([one.rgb for one in frames])
-            xyz = np.stack([one.xyz for one in frames])
+            rgb = np.stack([frame.rgb for frame in frames])
+            xyz = np.stack([frame.xyz for frame in frames])
         else:
-            rgb, xyz = self.refinement.finish(situation, frames)
-        rgb[0], xyz[0] = situation.image, situation.xyz
+            rgb, xyz = self.refinement.refine(observation, frames)
+        rgb[0], xyz[0] = observation.image, observation.xyz
         return PointmapVideo(
             rgb=rgb,
             xyz=xyz,
-            mask=np.stack([one.robot for one in frames]).astype(np.uint8) * ROBOT,
-            camera=situation.camera,
-            fps=situation.robot.fps,
+            mask=np.stack([frame.robot for frame in frames]).astype(np.uint8) * ROBOT,
+            camera=observation.camera,
+            fps=observation.robot.fps,
             names=("robot",),
         )
 
-    def save(self, file: str | Path, about: dict[str, Any]) -> None:
-        """Write all networks and their sizes to one .safetensors file."""
+    def save(self, file: str | Path, metadata: dict[str, Any]) -> None:
+        """Write all networks and their configs to one .safetensors file."""
         networks = self._networks()
         tensors = {
             f"{name}.{key}": value.contiguous()
@@ -180,13 +184,13 @@ class ObjectWorldModel:
             name: network.config.to_dict()  # pyright: ignore[reportCallIssue, reportAttributeAccessIssue]
             for name, network in networks.items()
         }
-        said = {"model": WORLD, "version": VERSION, "config": configs, "about": about}
-        save_tensors(Path(file), tensors, said)
+        header = {"model": WORLD, "version": VERSION, "config": configs, "about": metadata}
+        save_tensors(Path(file), tensors, header)
 
     @classmethod
     def load(cls, name: str | Path) -> ObjectWorldModel:
         """Read weights: a name that ships, a file, a folder or a hub id."""
-        tensors, about = read_weights(
+        tensors, metadata = read_weights(
             weights_file(name, "world"),
             model=WORLD,
             version=VERSION,
@@ -194,32 +198,36 @@ class ObjectWorldModel:
         )
         parts = {
             kind: {k.removeprefix(f"{kind}."): v for k, v in tensors.items() if k.startswith(kind)}
-            for kind in about["config"]
+            for kind in metadata["config"]
         }
-        return cls(**{kind: _filled(kind, about["config"][kind], parts[kind]) for kind in parts})
+        return cls(
+            **{kind: _load_network(kind, metadata["config"][kind], parts[kind]) for kind in parts}
+        )
 
     @classmethod
-    def joined(cls, begun: ObjectWorldModel | None = None, /, **folders: Path) -> ObjectWorldModel:
-        """Of networks that were trained apart: `segmentation`, `dynamics`, ..., by folder or file.
+    def from_networks(
+        cls, initial: ObjectWorldModel | None = None, /, **folders: Path
+    ) -> ObjectWorldModel:
+        """Join networks trained separately: `segmentation`, `dynamics`, ..., by folder or file.
 
-        Those of them that were not are taken from the world they have `begun` from.
+        The others are taken from the `initial` model.
         """
-        found: dict[str, Any] = {} if begun is None else dict(begun._networks())
+        networks: dict[str, Any] = {} if initial is None else dict(initial._networks())
         for kind, folder in folders.items():
-            tensors, about = read_weights(
+            tensors, metadata = read_weights(
                 weights_file(folder, "world"),
                 model=kind,
                 version=VERSION,
                 train="kin4d train object-world",
             )
-            found[kind] = _filled(kind, about["config"], tensors)
-        return cls(**found)
+            networks[kind] = _load_network(kind, metadata["config"], tensors)
+        return cls(**networks)
 
     def _networks(self) -> dict[str, nn.Module]:
-        return {kind: getattr(self, kind) for kind in _KINDS if getattr(self, kind) is not None}
+        return {kind: getattr(self, kind) for kind in _NETWORKS if getattr(self, kind) is not None}
 
 
-_KINDS = {
+_NETWORKS = {
     "depth": (DepthNet, DepthConfig),
     "segmentation": (PartSegmenter, SegmenterConfig),
     "dynamics": (PartDynamics, DynamicsConfig),
@@ -227,14 +235,14 @@ _KINDS = {
 }
 
 
-def _filled(kind: str, config: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
-    """A network with its weights, ready for use."""
-    if kind not in _KINDS:
+def _load_network(kind: str, config: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
+    """A network with its weights, in evaluation mode."""
+    if kind not in _NETWORKS:
         raise InputError(
-            "an object world model has no such network", value=kind, allowed=", ".join(_KINDS)
+            "an object world model has no such network", value=kind, allowed=", ".join(_NETWORKS)
         )
-    network, sizes = _KINDS[kind]
-    made = network(config_of(sizes, config))
-    check_state_dict(made.state_dict(), tensors)
-    made.load_state_dict(tensors)
-    return made.requires_grad_(False).eval()
+    network, config_class = _NETWORKS[kind]
+    loaded = network(config_of(config_class, config))
+    check_state_dict(loaded.state_dict(), tensors)
+    loaded.load_state_dict(tensors)
+    return loaded.requires_grad_(False).eval()

@@ -1,6 +1,6 @@
-"""Painter: what the stage cannot know. Shadows, what comes into sight, how the light falls.
+"""RefineNet: corrects colour and depth of composited frames (shadows, disocclusions, shading).
 
-It looks at one staged frame at a time and at the first frame, and corrects colour and depth.
+Its input is one composited frame and the first frame.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from kin4d.world.object_world.unet import Unet
 from kin4d.world.observation import Observation
 
 _INPUTS = 8 + 8 + 3
-_DIFFERS = 0.1  # of colours between -1 and 1: where the first frame no longer holds
+_CHANGED = 0.1  # of colours between -1 and 1: where a frame differs from the first
 
 
 @dataclass(frozen=True, kw_only=True)
 class RefineConfig:
-    """Sizes of a refiner.
+    """Sizes of the refinement network.
 
     Attributes:
-        widths: Of its network.
+        widths: Channels of its U-Net.
     """
 
     widths: tuple[int, ...] = (40, 80, 120)
 
     def to_dict(self) -> dict:
-        """As JSON takes it."""
+        """For JSON."""
         return {key: list(value) for key, value in asdict(self).items()}
 
 
 class RefineNet(nn.Module):
-    """Corrects staged frames.
+    """Corrects composited frames.
 
     Args:
         config: Sizes.
@@ -53,45 +53,45 @@ class RefineNet(nn.Module):
         Args:
             view: [B, 19, H, W]; see `refine_input`.
         """
-        said = self.network(view)
-        return torch.cat([view[:, :3] + said[:, :3], 0.2 * said[:, 3:]], 1)
+        correction = self.network(view)
+        return torch.cat([view[:, :3] + correction[:, :3], 0.2 * correction[:, 3:]], 1)
 
     @torch.no_grad()
-    def finish(
-        self, situation: Observation, frames: list[CompositeFrame], *, batch: int = 16
+    def refine(
+        self, observation: Observation, frames: list[CompositeFrame], *, batch: int = 16
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Colours [T, H, W, 3] uint8 and points [T, H, W, 3] float32 m of staged frames."""
+        """Colours [T, H, W, 3] uint8 and points [T, H, W, 3] float32 m of composited frames."""
         rgb, xyz = [], []
         for start in range(0, len(frames), batch):
-            some = frames[start : start + batch]
-            told = self(torch.stack([refine_input(situation, one) for one in some]))
-            told = told.permute(0, 2, 3, 1).numpy()
-            rgb.append(np.rint((np.clip(told[..., :3], -1, 1) + 1) * 127.5).astype(np.uint8))
-            depth = np.stack([one.xyz for one in some]) * np.exp(told[..., 3:])
-            exact = np.stack([one.robot for one in some])[..., None]
-            xyz.append(np.where(exact, [one.xyz for one in some], depth).astype(np.float32))
+            chunk = frames[start : start + batch]
+            predicted = self(torch.stack([refine_input(observation, frame) for frame in chunk]))
+            predicted = predicted.permute(0, 2, 3, 1).numpy()
+            rgb.append(np.rint((np.clip(predicted[..., :3], -1, 1) + 1) * 127.5).astype(np.uint8))
+            depth = np.stack([frame.xyz for frame in chunk]) * np.exp(predicted[..., 3:])
+            on_robot = np.stack([frame.robot for frame in chunk])[..., None]
+            xyz.append(np.where(on_robot, [frame.xyz for frame in chunk], depth).astype(np.float32))
         return np.concatenate(rgb), np.concatenate(xyz)
 
 
-def refine_input(situation: Observation, staged: CompositeFrame) -> Tensor:
-    """[19, H, W]: what a refiner is told of a staged frame and of the first."""
-    now = frame_features(staged.rgb, situation.to_base(staged.xyz), staged.robot)
-    robot = situation.robot.mask[0] > 0
-    first = frame_features(situation.image, situation.to_base(situation.xyz), robot)
-    planes = [staged.moved, staged.guessed, staged.shadow]
+def refine_input(observation: Observation, composite: CompositeFrame) -> Tensor:
+    """[19, H, W] network input: a composited frame, the first frame, and masks."""
+    now = frame_features(composite.rgb, observation.to_base(composite.xyz), composite.robot)
+    robot = observation.robot.mask[0] > 0
+    first = frame_features(observation.image, observation.to_base(observation.xyz), robot)
+    planes = [composite.moved, composite.guessed, composite.shadow]
     flags = torch.from_numpy(np.stack(planes).astype(np.float32))
     return torch.cat([now, first, flags])
 
 
 @dataclass(frozen=True, eq=False)
 class RefineBatch:
-    """B staged frames and what they should have been.
+    """B composited frames and their ground truth.
 
     Attributes:
         view: [B, 19, H, W]; see `refine_input`.
         rgb: [B, 3, H, W] between -1 and 1.
-        depth: [B, H, W] logarithm of the true depth over the staged one; NaN where unknown.
-        robot: [B, H, W] bool: where the robot truly is.
+        depth: [B, H, W] logarithm of the true depth over the composited one; NaN where unknown.
+        robot: [B, H, W] bool: true robot mask.
     """
 
     view: Tensor
@@ -101,33 +101,35 @@ class RefineBatch:
 
 
 def refine_loss(
-    refiner: nn.Module, canvases: RefineBatch, done: float
+    refiner: nn.Module, batch: RefineBatch, done: float
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """How far colours, edges and depths are off; what changed counts more."""
-    told = refiner(canvases.view)
-    changed = (canvases.rgb - canvases.view[:, 8:11]).abs().amax(1) > _DIFFERS
+    """Error of colours, image gradients and depths; changed pixels have more weight."""
+    predicted = refiner(batch.view)
+    changed = (batch.rgb - batch.view[:, 8:11]).abs().amax(1) > _CHANGED
     weight = 0.25 + changed.float()
-    colour = ((told[:, :3] - canvases.rgb).abs().mean(1) * weight).mean()
-    edges = sum(((told[:, :3].diff(dim=k) - canvases.rgb.diff(dim=k)).abs()).mean() for k in (2, 3))
-    off = (told[:, 3] - canvases.depth).abs()
-    known = torch.isfinite(canvases.depth)
-    depth = (off.nan_to_num(0.0) * weight * known).mean()
-    where = changed & ~canvases.robot
-    error = (told[:, :3].clamp(-1, 1) - canvases.rgb).square().mean(1)[where].mean()
+    colour = ((predicted[:, :3] - batch.rgb).abs().mean(1) * weight).mean()
+    edges = sum(
+        ((predicted[:, :3].diff(dim=k) - batch.rgb.diff(dim=k)).abs()).mean() for k in (2, 3)
+    )
+    depth_error = (predicted[:, 3] - batch.depth).abs()
+    known = torch.isfinite(batch.depth)
+    depth = (depth_error.nan_to_num(0.0) * weight * known).mean()
+    region = changed & ~batch.robot
+    error = (predicted[:, :3].clamp(-1, 1) - batch.rgb).square().mean(1)[region].mean()
     total = colour + 0.5 * edges + 4.0 * depth
     return total, {"colour": colour, "depth": depth, "changed_db": -10 * (error / 4).log10()}
 
 
 @torch.no_grad()
-def evaluate_refinement(refiner: RefineNet, canvases: list[RefineBatch]) -> dict[str, float]:
-    """Decibels where the first frame no longer holds and no robot is: painted, and as staged."""
-    painted, staged = [], []
-    for one in canvases:
-        told = refiner(one.view)[:, :3].clamp(-1, 1)
-        changed = (one.rgb - one.view[:, 8:11]).abs().amax(1) > _DIFFERS
-        for number, where in enumerate(changed & ~one.robot):
-            if where.any():
-                for found, picture in ((painted, told), (staged, one.view[:, :3])):
-                    error = (picture[number] - one.rgb[number]).square().mean(0)[where].mean()
-                    found.append(float(-10 * (error / 4 + 1e-6).log10()))
-    return {"changed_db": float(np.mean(painted)), "staged_db": float(np.mean(staged))}
+def evaluate_refinement(refiner: RefineNet, batches: list[RefineBatch]) -> dict[str, float]:
+    """PSNR of changed pixels without the robot, dB: refined, and as composited."""
+    refined_db, composite = [], []
+    for batch in batches:
+        predicted = refiner(batch.view)[:, :3].clamp(-1, 1)
+        changed = (batch.rgb - batch.view[:, 8:11]).abs().amax(1) > _CHANGED
+        for number, region in enumerate(changed & ~batch.robot):
+            if region.any():
+                for figures, rgb in ((refined_db, predicted), (composite, batch.view[:, :3])):
+                    error = (rgb[number] - batch.rgb[number]).square().mean(0)[region].mean()
+                    figures.append(float(-10 * (error / 4 + 1e-6).log10()))
+    return {"changed_db": float(np.mean(refined_db)), "staged_db": float(np.mean(composite))}

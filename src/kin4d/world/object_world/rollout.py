@@ -1,8 +1,8 @@
-"""Roll: parts moved on from the first frame alone, frame by frame, while the robot does its part.
+"""Roll the part dynamics out over a whole robot motion, starting from the first frame.
 
 The dynamics is trained on randomly rotated and mirrored scenes, and still predicts slightly
-different motions for them. So it is queried with several such views at once, and parts go
-where these agree on the whole; each view goes on from there.
+different motions for them. So it is queried with several such views at once, and their
+mean pose is used; each view continues from it.
 """
 
 from __future__ import annotations
@@ -15,88 +15,92 @@ from torch import Tensor
 
 from kin4d.world.object_world.contact_features import transformed_points
 from kin4d.world.object_world.dynamics import PartDynamics, PartState
-from kin4d.world.object_world.dynamics_sample import AWAY
+from kin4d.world.object_world.dynamics_sample import OUT_OF_RANGE
 
 VIEWS = 4
-"""How many, every other one of them mirrored."""
-_APART = 0.1  # rad: by which they are off the quarters, where boxes look alike
+"""Number of rotated views; every other one is mirrored."""
+_OFFSET = 0.1  # rad off multiples of 90 degrees, where boxes look alike
 
 
 @torch.no_grad()
 def rollout_parts(
     dynamics: PartDynamics,
-    track: Tensor,
+    robot_points: Tensor,
     parts: Tensor,
     others: Tensor,
     owner: Tensor,
-    felt: Tensor,
+    proprioception: Tensor,
     seconds: float,
-    chance: torch.Generator | None = None,
+    generator: torch.Generator | None = None,
 ) -> Tensor:
-    """[T, P, 3, 4]: how parts move while the robot does what it does.
+    """[T, P, 3, 4]: poses of the parts relative to the first frame.
 
     Args:
-        dynamics: That says so.
-        track: [T, N, 3] m: the robot's points, in the frame of its base.
-        parts: [P, M, 3] m: where the parts' points are at first.
-        others: [S, 3] m: all that is seen besides the robot, at first.
-        owner: [S] the part each of these belongs to, -1 for the room.
-        felt: [T, 4]; see `Lesson`.
-        seconds: Between frames.
-        chance: Of one of many futures, seen in one view; the likeliest one if None.
+        dynamics: The network.
+        robot_points: [T, N, 3] m: surface points of the robot, in its base frame.
+        parts: [P, M, 3] m: points of the parts in the first frame.
+        others: [S, 3] m: all visible points besides the robot, in the first frame.
+        owner: [S] the part of each of these, -1 for the background.
+        proprioception: [T, 4]; see `DynamicsSample`.
+        seconds: Seconds between frames.
+        generator: Draws a sample, from one view; the most likely motion if None.
     """
     count = len(parts)
-    turns = _turns(VIEWS if chance is None else 1)
-    views = len(turns)
-    turns = turns.repeat_interleave(count, 0)  # all parts of a view, then those of the next
-    state = dynamics.begin(parts.repeat(views, 1, 1) @ turns.mT)
-    mine = owner[None] == torch.arange(count)[:, None]
-    still = torch.eye(3, 4)[None]
-    pose = still.repeat(count, 1, 1)
+    rotations = _view_rotations(VIEWS if generator is None else 1)
+    views = len(rotations)
+    rotations = rotations.repeat_interleave(count, 0)  # all parts of a view, then those of the next
+    state = dynamics.initial_state(parts.repeat(views, 1, 1) @ rotations.mT)
+    own = owner[None] == torch.arange(count)[:, None]
+    identity = torch.eye(3, 4)[None]
+    pose = identity.repeat(count, 1, 1)
     poses = [pose]
-    for (now, then), touch in zip(pairwise(track), pairwise(felt), strict=True):
-        here = transformed_points(torch.cat([pose, still])[owner], others[:, None])[:, 0]
-        around = torch.where(mine[..., None], AWAY, here[None])
-        felt_now = torch.stack(touch).repeat(len(turns), 1, 1)
-        felt_now[..., 1:] = felt_now[..., 1:] @ turns.mT
-        moved, _ = dynamics.step(
+    for (robot, robot_next), sensed in zip(
+        pairwise(robot_points), pairwise(proprioception), strict=True
+    ):
+        positions = transformed_points(torch.cat([pose, identity])[owner], others[:, None])[:, 0]
+        around = torch.where(own[..., None], OUT_OF_RANGE, positions[None])
+        sensed_views = torch.stack(sensed).repeat(len(rotations), 1, 1)
+        sensed_views[..., 1:] = sensed_views[..., 1:] @ rotations.mT
+        next_state, _ = dynamics.step(
             state,
-            now @ turns.mT,
-            then @ turns.mT,
-            around.repeat(views, 1, 1) @ turns.mT,
-            torch.full((len(turns),), seconds),
-            felt_now,
-            chance,
+            robot @ rotations.mT,
+            robot_next @ rotations.mT,
+            around.repeat(views, 1, 1) @ rotations.mT,
+            torch.full((len(rotations),), seconds),
+            sensed_views,
+            generator,
         )
-        pose = _agreed(_seen(moved.pose, turns.mT).unflatten(0, (views, count)), parts.mean(1))
-        points = transformed_points(pose, parts).repeat(views, 1, 1) @ turns.mT
-        again = _seen(pose.repeat(views, 1, 1), turns)
-        state = PartState(points, state.points, moved.memory, again)
+        pose = _mean_pose(
+            _rotate_poses(next_state.pose, rotations.mT).unflatten(0, (views, count)), parts.mean(1)
+        )
+        points = transformed_points(pose, parts).repeat(views, 1, 1) @ rotations.mT
+        view_poses = _rotate_poses(pose.repeat(views, 1, 1), rotations)
+        state = PartState(points, state.points, next_state.memory, view_poses)
         poses.append(pose)
     return torch.stack(poses)
 
 
-def _turns(count: int) -> Tensor:
-    """[count, 3, 3] turns about z, the first of them none; every other one mirrors as well."""
-    angle = torch.arange(count) * (2 * np.pi / count + _APART)
+def _view_rotations(count: int) -> Tensor:
+    """[count, 3, 3] rotations about z, the first the identity; every other one mirrors as well."""
+    angle = torch.arange(count) * (2 * np.pi / count + _OFFSET)
     c, s, o, i = angle.cos(), angle.sin(), torch.zeros(count), torch.ones(count)
-    turns = torch.stack([c, -s, o, s, c, o, o, o, i], -1).view(-1, 3, 3)
-    turns[1::2, :, 1] *= -1
-    return turns
+    rotations = torch.stack([c, -s, o, s, c, o, o, o, i], -1).view(-1, 3, 3)
+    rotations[1::2, :, 1] *= -1
+    return rotations
 
 
-def _seen(poses: Tensor, turns: Tensor) -> Tensor:
-    """Motions [B, 3, 4] in axes turned by [B, 3, 3]."""
-    return torch.cat([turns @ poses[..., :3] @ turns.mT, turns @ poses[..., 3:]], -1)
+def _rotate_poses(poses: Tensor, rotations: Tensor) -> Tensor:
+    """Poses [B, 3, 4] in axes rotated by [B, 3, 3]."""
+    return torch.cat([rotations @ poses[..., :3] @ rotations.mT, rotations @ poses[..., 3:]], -1)
 
 
-def _agreed(poses: Tensor, middles: Tensor) -> Tensor:
-    """[P, 3, 4] between motions [V, P, 3, 4] of parts whose middles are at [P, 3] at first."""
+def _mean_pose(poses: Tensor, centres: Tensor) -> Tensor:
+    """[P, 3, 4] mean of poses [V, P, 3, 4] of parts whose centres are at [P, 3] at first."""
     if len(poses) == 1:
         return poses[0]
-    places = transformed_points(poses.flatten(0, 1), middles.repeat(len(poses), 1)[:, None])
-    place = places.unflatten(0, poses.shape[:2]).mean(0)
+    positions = transformed_points(poses.flatten(0, 1), centres.repeat(len(poses), 1)[:, None])
+    position = positions.unflatten(0, poses.shape[:2]).mean(0)
     u, _, vh = torch.linalg.svd(poses[..., :3].mean(0))
     u = torch.cat([u[..., :2], u[..., 2:] * torch.linalg.det(u @ vh)[:, None, None]], -1)
     rotation = u @ vh
-    return torch.cat([rotation, place.mT - rotation @ middles[..., None]], -1)
+    return torch.cat([rotation, position.mT - rotation @ centres[..., None]], -1)

@@ -1,4 +1,4 @@
-"""Training the networks of a rigid world, each on its own."""
+"""Train the networks of the object world model, each separately."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ from kin4d.world.object_world.windows import sample_windows
 _Model = TypeVar("_Model", bound=nn.Module)
 
 WORLD, VERSION = "object world", 1
-"""Kind and layout of joined weights; those of one network are called after it."""
-PLANS = {
+"""Model name and format version in the metadata of joined weights."""
+TRAIN_CONFIGS = {
     "depth": TrainConfig(steps=4_000, rate=2e-3),
     "dynamics": TrainConfig(steps=8_000, warm=50),
     "segmentation": TrainConfig(steps=4_000, rate=2e-3),
@@ -55,164 +55,174 @@ _NETWORK_NAMES: dict[type[nn.Module], str] = {
     PartDynamics: "dynamics",
     RefineNet: "refinement",
 }
-_PROCESS = 7919  # apart enough that no two processes share a stream
+_PROCESS_SEED = 7919  # so that no two processes share a random stream
 
 
 def train_dynamics(
-    lessons: Sequence[DynamicsSample],
-    out: str | Path,
+    samples: Sequence[DynamicsSample],
+    output: str | Path,
     *,
-    plan: TrainConfig,
+    train_config: TrainConfig,
     config: DynamicsConfig | None = None,
     dev: Sequence[DynamicsSample] = (),
     batch: int = 24,
     length: int = 20,
-    start: str | Path | None = None,
+    init_weights: str | Path | None = None,
     data: dict | None = None,
 ) -> PartDynamics:
-    """Train a dynamics, going on from the checkpoint in `out` if there is one.
+    """Train the part dynamics, resuming from the checkpoint in `output` if there is one.
 
     Args:
-        lessons: What to learn from.
-        out: Folder of the run.
-        plan: How.
-        config: Sizes.
-        dev: Held-out lessons that checkpoints are judged by.
+        samples: Training samples.
+        output: Folder of the run.
+        train_config: Schedule and optimiser.
+        config: Sizes and inputs of the network.
+        dev: Held-out samples that validate checkpoints.
         batch: Windows per step and process.
-        length: Frames of a window: longer ones teach to live with one's own errors.
-        start: Initial weights, with a new schedule: of a dynamics or of a whole world, possibly
-            trained with fewer inputs.
-        data: What the lessons were made of, kept with the weights.
+        length: Frames of a window: longer ones train the network on its own errors.
+        init_weights: Initial weights, with a new schedule: of a dynamics network or of a whole
+            world model, possibly trained with fewer inputs.
+        data: Description of the samples, kept with the weights.
     """
-    torch.manual_seed(plan.seed)
+    torch.manual_seed(train_config.seed)
     model = PartDynamics(config or DynamicsConfig())
-    if start is not None:
-        tensors = _tensors_of(start, "dynamics")
-        # What a dynamics was not told before, it does not listen to at first.
-        for name, wanted in model.state_dict().items():
-            if wanted.ndim == 2 and name in tensors:
-                missing = max(wanted.shape[1] - tensors[name].shape[1], 0)
+    if init_weights is not None:
+        tensors = _initial_tensors(init_weights, "dynamics")
+        # Weights of new inputs start at zero.
+        for name, expected in model.state_dict().items():
+            if expected.ndim == 2 and name in tensors:
+                missing = max(expected.shape[1] - tensors[name].shape[1], 0)
                 tensors[name] = nn.functional.pad(tensors[name], (0, missing))
-        _fill(model, tensors)
+        _load_state(model, tensors)
     return _train(
         model,
         lambda rank, step: sample_windows(
-            lessons, batch=batch, length=length, seed=plan.seed + _PROCESS * rank, step=step
+            samples,
+            batch=batch,
+            length=length,
+            seed=train_config.seed + _PROCESS_SEED * rank,
+            step=step,
         ),
         dynamics_loss,
-        plan,
-        out,
+        train_config,
+        output,
         data={**(data or {}), "batch": batch, "length": length},
         validate=partial(evaluate_dynamics, samples=dev) if dev else None,
     )
 
 
 def train_segmentation(
-    feed: Callable[[int, int], Iterator[SegBatch]],
-    out: str | Path,
+    make_batches: Callable[[int, int], Iterator[SegBatch]],
+    output: str | Path,
     *,
-    plan: TrainConfig,
+    train_config: TrainConfig,
     config: SegmenterConfig | None = None,
     dev: Sequence[SegBatch] = (),
-    start: str | Path | None = None,
+    init_weights: str | Path | None = None,
     data: dict | None = None,
 ) -> PartSegmenter:
-    """Train a segmenter; `feed` takes a process and a step index. See `train_dynamics`."""
-    torch.manual_seed(plan.seed)
+    """Train the segmenter; `make_batches` takes process and step. See `train_dynamics`."""
+    torch.manual_seed(train_config.seed)
     model = PartSegmenter(config or SegmenterConfig())
-    if start is not None:
-        _fill(model, _tensors_of(start, "segmentation"))
+    if init_weights is not None:
+        _load_state(model, _initial_tensors(init_weights, "segmentation"))
     return _train(
         model,
-        feed,
+        make_batches,
         segmentation_loss,
-        plan,
-        out,
+        train_config,
+        output,
         data=data or {},
-        validate=partial(evaluate_segmentation, views=list(dev)) if dev else None,
+        validate=partial(evaluate_segmentation, batches=list(dev)) if dev else None,
     )
 
 
 def train_refinement(
-    feed: Callable[[int, int], Iterator[RefineBatch]],
-    out: str | Path,
+    make_batches: Callable[[int, int], Iterator[RefineBatch]],
+    output: str | Path,
     *,
-    plan: TrainConfig,
+    train_config: TrainConfig,
     config: RefineConfig | None = None,
     dev: Sequence[RefineBatch] = (),
     data: dict | None = None,
 ) -> RefineNet:
-    """Train a `RefineNet`; `feed` takes a process and a step number. See `train_dynamics`."""
-    torch.manual_seed(plan.seed)
+    """Train the refinement; `make_batches` takes process and step. See `train_dynamics`."""
+    torch.manual_seed(train_config.seed)
     return _train(
         RefineNet(config or RefineConfig()),
-        feed,
+        make_batches,
         refine_loss,
-        plan,
-        out,
+        train_config,
+        output,
         data=data or {},
-        validate=partial(evaluate_refinement, canvases=list(dev)) if dev else None,
+        validate=partial(evaluate_refinement, batches=list(dev)) if dev else None,
     )
 
 
 def train_depth(
-    feed: Callable[[int, int], Iterator[DepthBatch]],
-    out: str | Path,
+    make_batches: Callable[[int, int], Iterator[DepthBatch]],
+    output: str | Path,
     *,
-    plan: TrainConfig,
+    train_config: TrainConfig,
     config: DepthConfig | None = None,
     dev: Sequence[DepthBatch] = (),
-    start: str | Path | None = None,
+    init_weights: str | Path | None = None,
     data: dict | None = None,
 ) -> DepthNet:
-    """Train a depth; `feed` takes the numbers of a process and of a step. See `train_dynamics`."""
-    torch.manual_seed(plan.seed)
+    """Train the depth; `make_batches` takes process and step. See `train_dynamics`."""
+    torch.manual_seed(train_config.seed)
     model = DepthNet(config or DepthConfig())
-    if start is not None:
-        _fill(model, _tensors_of(start, "depth"))
+    if init_weights is not None:
+        _load_state(model, _initial_tensors(init_weights, "depth"))
     return _train(
         model,
-        feed,
+        make_batches,
         depth_loss,
-        plan,
-        out,
+        train_config,
+        output,
         data=data or {},
-        validate=partial(evaluate_depth, depths=list(dev)) if dev else None,
+        validate=partial(evaluate_depth, batches=list(dev)) if dev else None,
     )
 
 
-def _tensors_of(start: str | Path, kind: str) -> dict[str, Tensor]:
-    """A network's weights, from its own file or a whole world's."""
-    file = weights_file(start, "world")
-    whole = load_tensors(file)[1].get("model") == WORLD
+def _initial_tensors(init_weights: str | Path, kind: str) -> dict[str, Tensor]:
+    """A network's weights, from its own file or a whole world model's."""
+    file = weights_file(init_weights, "world")
+    is_world = load_tensors(file)[1].get("model") == WORLD
     tensors, _ = read_weights(
-        file, model=WORLD if whole else kind, version=VERSION, train="kin4d train object-world"
+        file, model=WORLD if is_world else kind, version=VERSION, train="kin4d train object-world"
     )
-    mine = f"{kind}." if whole else ""
-    return {name.removeprefix(mine): one for name, one in tensors.items() if name.startswith(mine)}
+    prefix = f"{kind}." if is_world else ""
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(prefix)
+    }
 
 
-def _fill(model: nn.Module, tensors: dict[str, Tensor]) -> None:
+def _load_state(model: nn.Module, tensors: dict[str, Tensor]) -> None:
     check_state_dict(model.state_dict(), tensors)
     model.load_state_dict(tensors)
 
 
 def _train(
     model: _Model,
-    feed: Callable[[int, int], Iterator[Any]],
+    make_batches: Callable[[int, int], Iterator[Any]],
     loss: Loss,
-    plan: TrainConfig,
-    out: str | Path,
+    train_config: TrainConfig,
+    output: str | Path,
     *,
     data: dict,
     validate: Callable[[Any], dict[str, float]] | None,
 ) -> _Model:
     config: Any = model.config
-    about = {
+    metadata = {
         "model": _NETWORK_NAMES[type(model)],
         "version": VERSION,
         "config": config.to_dict(),
         "data": data,
     }
-    model.load_state_dict(train(model, feed, loss, plan, out, about=about, validate=validate))
+    model.load_state_dict(
+        train(model, make_batches, loss, train_config, output, about=metadata, validate=validate)
+    )
     return model.eval()

@@ -1,4 +1,4 @@
-"""Unet: a small convolutional network from pictures to pictures."""
+"""Unet: a small convolutional image-to-image network, shared by depth, segmentation, refinement."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from torch.nn import functional as F
 
 
 class Unet(nn.Module):
-    """Halves the picture once per width, and comes back with what it saw.
+    """U-Net with one downsampling per width, and skip connections.
 
-    The first halving folds squares of four pixels into channels: most of the work of a network at
-    full size would go into pixels that hardly differ.
+    The first downsampling folds 2 x 2 pixels into channels, which saves most of the work at full
+    resolution.
 
     Args:
         inputs: Channels in.
-        outputs: Channels out; zero at first.
-        widths: Channels at each size, from half the full one down.
+        outputs: Channels out; the last layer is initialised to zero.
+        widths: Channels at each resolution, from half the full one down.
     """
 
     def __init__(self, inputs: int, outputs: int, widths: Sequence[int]) -> None:
@@ -40,19 +40,19 @@ class Unet(nn.Module):
         nn.init.zeros_(self.leave.bias)
         self.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
 
-    def forward(self, picture: Tensor) -> Tensor:
+    def forward(self, image: Tensor) -> Tensor:
         """[B, outputs, H, W] of [B, inputs, H, W]; sides must be multiples of 2**widths."""
-        seen, kept = self.enter(_last(F.pixel_unshuffle(picture, 2))), []
+        features, skips = self.enter(_channels_last(F.pixel_unshuffle(image, 2))), []
         for number, block in enumerate(self.left):
-            seen = block(seen)
+            features = block(features)
             if number < len(self.down):
-                kept.append(seen)
-                seen = self.down[number](seen)
-        seen = self.middle(seen)
+                skips.append(features)
+                features = self.down[number](features)
+        features = self.middle(features)
         for number in reversed(range(len(self.up))):
-            larger = F.interpolate(seen, scale_factor=2.0, mode="nearest")
-            seen = self.right[number](self.up[number](torch.cat([larger, kept[number]], 1)))
-        return F.pixel_shuffle(self.leave(seen), 2)
+            upsampled = F.interpolate(features, scale_factor=2.0, mode="nearest")
+            features = self.right[number](self.up[number](torch.cat([upsampled, skips[number]], 1)))
+        return F.pixel_shuffle(self.leave(features), 2)
 
 
 class _Block(nn.Module):
@@ -62,10 +62,10 @@ class _Block(nn.Module):
         self.first = nn.Conv2d(width, width, 3, padding=1)
         self.second = nn.Conv2d(width, width, 3, padding=1)
 
-    def forward(self, seen: Tensor) -> Tensor:
-        return seen + self.second(F.silu(self.first(F.silu(self.norm(seen)))))
+    def forward(self, features: Tensor) -> Tensor:
+        return features + self.second(F.silu(self.first(F.silu(self.norm(features)))))
 
 
-def _last(picture: Tensor) -> Tensor:
-    """The same numbers, those of one pixel side by side: a quarter faster."""
-    return picture.contiguous(memory_format=torch.channels_last)
+def _channels_last(image: Tensor) -> Tensor:
+    """The same tensor in channels-last layout: a quarter faster."""
+    return image.contiguous(memory_format=torch.channels_last)

@@ -10,25 +10,25 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kin4d.world.object_world.dynamics_sample import AWAY, BESIDE, DynamicsSample
+from kin4d.world.object_world.dynamics_sample import CONTACT_RANGE, OUT_OF_RANGE, DynamicsSample
 
-_MOVED = 0.004  # m in a window that make it one in which something happens
-_PARTED = 0.015  # m between the same part in two episodes that ended differently
-_UNTOLD = 0.25  # share of stretches in which it is not told how far the hand is behind
-_IDLE, _LIVELY, _SPARED = 0, 1, 2  # stretches in which nothing happens, something, almost something
+_MIN_MOTION = 0.004  # m in a window above which the part moves
+_DIVERGED = 0.015  # m between the same part in two episodes that diverge
+_ERROR_DROPOUT = 0.25  # share of windows without end-effector tracking error
+_STATIC, _MOVING, _NEAR_STATIC = 0, 1, 2  # of a part in a window
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """B short stretches of L steps, each of one part.
+    """B windows of L steps, each of one part.
 
     Attributes:
         robot: [B, L + 1, N, 3] m.
         part: [B, M, 3] m: the part's points in the first frame of its episode.
-        poses: [B, L + 2, 3, 4]: where they go; the first is of the frame before the stretch.
+        poses: [B, L + 2, 3, 4]: their poses; the first is of the frame before the window.
         others: [B, L + 1, S, 3] m: everything else.
-        seconds: [B] between frames.
-        felt: [B, L + 1, 4]; see `DynamicsSample`.
+        seconds: [B] seconds between frames.
+        proprioception: [B, L + 1, 4]; see `DynamicsSample`.
     """
 
     robot: Tensor
@@ -36,116 +36,117 @@ class Windows:
     poses: Tensor
     others: Tensor
     seconds: Tensor
-    felt: Tensor
+    proprioception: Tensor
 
     @property
     def length(self) -> int:
-        """L."""
+        """Steps L."""
         return self.robot.shape[1] - 1
 
 
 def sample_windows(
-    sample: Sequence[DynamicsSample], *, batch: int, length: int, seed: int, step: int = 0
+    samples: Sequence[DynamicsSample], *, batch: int, length: int, seed: int, step: int = 0
 ) -> Iterator[Windows]:
-    """Stretches without end, turned and mirrored at random.
+    """Endless batches of windows, rotated and mirrored at random.
 
-    Of eight, three are such that the part moves, two are any, one is such that the robot is close
-    and the part stays where it is, and two are of episodes that began alike and part ways there: a
-    hit and the miss it nearly was. The batch of a step depends on the seed and the step alone.
+    Of eight windows, in three the part moves, two are any, in one the robot is close and the part
+    does not move, and two are of episodes of one scene that diverge there: a success and a near
+    miss. The batch of a step depends on the seed and the step alone.
     """
-    seen = [_kinds(one, length) for one in sample]
-    lively, spared, every = (
-        _places(seen, kinds) for kinds in ((_LIVELY,), (_SPARED,), (_IDLE, _LIVELY, _SPARED))
+    kinds_of = [_window_kinds(one, length) for one in samples]
+    moving, near_static, every = (
+        _window_starts(kinds_of, kinds)
+        for kinds in ((_MOVING,), (_NEAR_STATIC,), (_STATIC, _MOVING, _NEAR_STATIC))
     )
-    twins, other = _twins(sample, length), 0
+    diverging, other = _diverging_pairs(samples, length), 0
     while True:
-        dice = np.random.default_rng([seed, step])
+        rng = np.random.default_rng([seed, step])
         items = []
-        for place in range(batch):
-            turn = place % 8
-            if turn < 6 or not twins:
-                kinds = (lively, every, spared, lively, every, lively, spared, lively)
-                wanted = kinds[turn] if len(kinds[turn]) else every
-                chosen, start, part = wanted[dice.integers(len(wanted))]
-            elif turn == 6:
-                (chosen, other), start, part = twins[dice.integers(len(twins))]
+        for slot in range(batch):
+            rotation = slot % 8
+            if rotation < 6 or not diverging:
+                kinds = (moving, every, near_static, moving, every, moving, near_static, moving)
+                wanted = kinds[rotation] if len(kinds[rotation]) else every
+                chosen, start, part = wanted[rng.integers(len(wanted))]
+            elif rotation == 6:
+                (chosen, other), start, part = diverging[rng.integers(len(diverging))]
             else:
                 chosen = other
-            items.append(_window(sample[chosen], int(start), int(part), length, dice))
+            items.append(_window(samples[chosen], int(start), int(part), length, rng))
         yield Windows(*(torch.from_numpy(np.stack(column)) for column in zip(*items, strict=True)))
         step += 1
 
 
-def _places(seen: Sequence[np.ndarray], kinds: tuple[int, ...]) -> np.ndarray:
-    """[N, 3] sample, frame and part of all stretches of some kinds."""
-    found = [np.argwhere(np.isin(one, kinds)) for one in seen]
-    numbers = np.repeat(np.arange(len(seen)), [len(one) for one in found])
+def _window_starts(kinds_of: Sequence[np.ndarray], kinds: tuple[int, ...]) -> np.ndarray:
+    """[N, 3] sample, frame and part of all windows of some kinds."""
+    found = [np.argwhere(np.isin(one, kinds)) for one in kinds_of]
+    numbers = np.repeat(np.arange(len(kinds_of)), [len(one) for one in found])
     return np.column_stack([numbers, np.concatenate(found)])
 
 
-def _kinds(sample: DynamicsSample, length: int) -> np.ndarray:
-    """[T - L, P] of the stretch that begins at a frame: whether the part moves, or is spared."""
-    # A few of the points tell it as well as all.
-    points, robot = sample.parts[:, ::4], sample.track[:, ::2]
-    places = sample.places(points)
-    moved = np.linalg.norm(places[length:] - places[:-length], axis=-1).mean(-1)
-    flat = torch.from_numpy(places.reshape(len(places), -1, 3))
-    apart = torch.cdist(flat, torch.from_numpy(robot)).amin(-1).numpy()
-    close = apart.reshape(places.shape[:3]).min(-1) < BESIDE
-    met = np.stack([close[k : k + len(moved)] for k in range(length + 1)]).any(0)
-    return np.where(moved > _MOVED, _LIVELY, np.where(met, _SPARED, _IDLE))
+def _window_kinds(sample: DynamicsSample, length: int) -> np.ndarray:
+    """[T - L, P] kind of the window that starts at each frame, for each part."""
+    # A subset of the points is enough.
+    points, robot = sample.parts[:, ::4], sample.robot_points[:, ::2]
+    part_points = sample.part_points(points)
+    moved = np.linalg.norm(part_points[length:] - part_points[:-length], axis=-1).mean(-1)
+    flat = torch.from_numpy(part_points.reshape(len(part_points), -1, 3))
+    distance = torch.cdist(flat, torch.from_numpy(robot)).amin(-1).numpy()
+    close = distance.reshape(part_points.shape[:3]).min(-1) < CONTACT_RANGE
+    near_robot = np.stack([close[k : k + len(moved)] for k in range(length + 1)]).any(0)
+    return np.where(moved > _MIN_MOTION, _MOVING, np.where(near_robot, _NEAR_STATIC, _STATIC))
 
 
-def _twins(
+def _diverging_pairs(
     samples: Sequence[DynamicsSample], length: int
 ) -> list[tuple[tuple[int, int], int, int]]:
-    """Pairs of samples of one scene, and frames and parts from where on they part ways."""
+    """Pairs of samples of one scene, and the frames and parts from which on they diverge."""
     scenes: dict[str, list[int]] = {}
     for number, sample in enumerate(samples):
-        if sample.scene and np.isfinite(sample.felt[:, 0]).all():
+        if sample.scene and np.isfinite(sample.proprioception[:, 0]).all():
             scenes.setdefault(sample.scene, []).append(number)
     found = []
-    for same in scenes.values():
-        for pair in combinations(same, 2):
+    for alike in scenes.values():
+        for pair in combinations(alike, 2):
             one, other = (samples[number] for number in pair)
             if one.motions.shape != other.motions.shape:
                 continue
-            apart = one.places(one.parts) - other.places(one.parts)
-            apart = np.linalg.norm(apart, axis=-1).mean(-1)
-            parting = (apart[:-length] < _MOVED) & (apart[length:] > _PARTED)
-            found += [(pair, *place) for place in np.argwhere(parting)]
+            distance = one.part_points(one.parts) - other.part_points(one.parts)
+            distance = np.linalg.norm(distance, axis=-1).mean(-1)
+            diverges = (distance[:-length] < _MIN_MOTION) & (distance[length:] > _DIVERGED)
+            found += [(pair, *slot) for slot in np.argwhere(diverges)]
     return found
 
 
 def _window(
-    sample: DynamicsSample, start: int, part: int, length: int, dice: np.random.Generator
+    sample: DynamicsSample, start: int, part: int, length: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, ...]:
     frames = np.arange(start, start + length + 1)
     before = np.concatenate([[max(start - 1, 0)], frames])
-    carried = sample.poses_of_others(frames)
-    others = (carried[..., :3] @ sample.others[:, :, None])[..., 0] + carried[..., 3]
-    # The part itself is not among the others; its points are put out of the way.
-    others[:, sample.owner == part] = AWAY
-    turn = _turned(dice)
-    lag = sample.felt[frames, 1:]
-    if dice.random() < _UNTOLD:
-        lag = np.full_like(lag, np.nan)
+    poses = sample.poses_of_others(frames)
+    others = (poses[..., :3] @ sample.others[:, :, None])[..., 0] + poses[..., 3]
+    # The part itself is not among the others; its points are moved out of range.
+    others[:, sample.owner == part] = OUT_OF_RANGE
+    rotation = _random_rotation(rng)
+    ee_tracking_error = sample.proprioception[frames, 1:]
+    if rng.random() < _ERROR_DROPOUT:
+        ee_tracking_error = np.full_like(ee_tracking_error, np.nan)
     poses = sample.motions[before, part].copy()
-    poses[..., :3] = turn @ poses[..., :3] @ turn.T
-    poses[..., 3] = poses[..., 3] @ turn.T
+    poses[..., :3] = rotation @ poses[..., :3] @ rotation.T
+    poses[..., 3] = poses[..., 3] @ rotation.T
     return (
-        sample.track[frames] @ turn.T,
-        sample.parts[part] @ turn.T,
+        sample.robot_points[frames] @ rotation.T,
+        sample.parts[part] @ rotation.T,
         poses,
-        others.astype(np.float32) @ turn.T,
+        others.astype(np.float32) @ rotation.T,
         np.array(sample.seconds, np.float32),
-        np.concatenate([sample.felt[frames, :1], lag @ turn.T], axis=1),
+        np.concatenate([sample.proprioception[frames, :1], ee_tracking_error @ rotation.T], axis=1),
     )
 
 
-def _turned(dice: np.random.Generator) -> np.ndarray:
-    """[3, 3] a random turn about z, with or without a mirror."""
-    angle = dice.uniform(0, 2 * np.pi)
+def _random_rotation(rng: np.random.Generator) -> np.ndarray:
+    """[3, 3] a random rotation about z, mirrored or not."""
+    angle = rng.uniform(0, 2 * np.pi)
     c, s = np.cos(angle), np.sin(angle)
-    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]], np.float32)
-    return turn * np.array([1, dice.choice([-1, 1]), 1], np.float32)
+    rotation = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]], np.float32)
+    return rotation * np.array([1, rng.choice([-1, 1]), 1], np.float32)

@@ -1,8 +1,8 @@
-"""Stage: the first frame cut into layers, and the layers moved. No network, no blur.
+"""Compositor: renders frames from layers of the first frame, without a network.
 
-Behind everything is the backdrop: the first frame without its robot and without what will move.
-Each moving part is a sheet of small squares, one per pixel, carried through space. The robot is
-drawn exactly. Whatever is nearest to the camera is seen.
+The background is the first frame without robot and moving parts, inpainted. Each moving part is a
+set of small quads, transformed by its motion. The robot is rendered from its model. The layer
+nearest to the camera is visible.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from kin4d.world.object_world.compositor.part_surfels import PartSurfels
 from kin4d.world.object_world.compositor.pixel_quads import dilate
 from kin4d.world.observation import Observation
 
-_STILL = 0.001  # m that a part is away from its place and still counts as there
-_HAIR = 0.003  # m: parts that move less are held to stand still
+_STATIC = 0.001  # m of motion below which a part counts as not moved yet
+_MIN_MOTION = 0.003  # m: parts that move less at all times are static
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CompositeFrame:
-    """One frame as the stage shows it.
+    """One composited frame.
 
     Attributes:
         rgb: [H, W, 3] uint8.
         xyz: [H, W, 3] float32 m, camera frame.
-        robot: [H, W] bool: where the robot is seen.
-        moved: [H, W] bool: where a moving part is seen.
-        guessed: [H, W] bool: where the backdrop shows what the first frame did not.
-        shadow: [H, W] float32 from 0 to 1: where shadows of robot and parts fall on the table.
+        robot: [H, W] bool: where the robot is visible.
+        moved: [H, W] bool: where a moving part is visible.
+        guessed: [H, W] bool: inpainted background.
+        shadow: [H, W] float32 from 0 to 1: shadow of robot and parts on the table.
     """
 
     rgb: np.ndarray
@@ -45,131 +45,149 @@ class CompositeFrame:
 
 
 class Compositor:
-    """A situation and the parts that will move in it.
+    """Renders frames of an observation whose parts move.
 
     Args:
-        situation: What is known.
-        part: [H, W] int: the part each pixel of the first frame shows, -1 for none.
-        moving: Numbers of the parts that will move; all others stay in the backdrop.
+        observation: The first frame and the robot.
+        part: [H, W] int: part of each pixel of the first frame, -1 for none.
+        moving: Ids of the parts that move; all others stay in the background.
     """
 
-    def __init__(self, situation: Observation, part: np.ndarray, moving: np.ndarray) -> None:
-        self.situation = situation
-        known = np.isfinite(situation.xyz).all(-1)
-        robot = situation.robot.mask[0] > 0
-        cuts = [known & ~robot & (part == number) for number in moving]
-        hole = np.any([robot, *cuts], axis=0)
-        # Pixels at an edge are mixed with what is beyond it.
+    def __init__(self, observation: Observation, part: np.ndarray, moving: np.ndarray) -> None:
+        self.observation = observation
+        known = np.isfinite(observation.xyz).all(-1)
+        robot = observation.robot.mask[0] > 0
+        part_masks = [known & ~robot & (part == number) for number in moving]
+        hole = np.any([robot, *part_masks], axis=0)
+        # Edge pixels are mixed with the surface behind.
         clean = known & ~dilate(hole)
         self.hole = ~clean
-        self._points = [situation.xyz[cut].astype(np.float64) for cut in cuts]
-        self._shadows = Shadows(situation, part >= 0)
-        standing = situation.xyz[known & ~robot & (part >= 0)].astype(np.float64)
-        self.light = self._shadows.find(
-            situation.to_base(np.concatenate([situation.cover[0], standing]))
+        self._points = [observation.xyz[part_mask].astype(np.float64) for part_mask in part_masks]
+        self._shadows = Shadows(observation, part >= 0)
+        standing = observation.xyz[known & ~robot & (part >= 0)].astype(np.float64)
+        self.light = self._shadows.estimate_light(
+            observation.to_base(np.concatenate([observation.robot_dense_points[0], standing]))
         )
-        self._robot = relight(situation, self.light)
-        staying = np.setdiff1d(part[part >= 0], moving)
-        still = [known & ~robot & (part == number) for number in staying]
-        hosts = [parent_part(cut, still, situation.xyz) for cut in cuts]
-        self._sheet = PartSurfels.of(cuts, hosts, situation, self.light) if cuts else None
-        self.first_shadow = self._cast(0, np.tile(np.eye(4), (len(cuts), 1, 1)))
-        linear = to_linear(situation.image)
-        lit = linear / (1 - self.light.power * self.first_shadow * self._shadows.table)[..., None]
+        self._robot_rgb = relight(observation, self.light)
+        static_ids = np.setdiff1d(part[part >= 0], moving)
+        static_masks = [known & ~robot & (part == number) for number in static_ids]
+        parents = [
+            parent_part(part_mask, static_masks, observation.xyz) for part_mask in part_masks
+        ]
+        self._surfels = (
+            PartSurfels.of(part_masks, parents, observation, self.light) if part_masks else None
+        )
+        self.first_shadow = self._cast_shadow(0, np.tile(np.eye(4), (len(part_masks), 1, 1)))
+        linear = to_linear(observation.image)
+        unshadowed = (
+            linear / (1 - self.light.power * self.first_shadow * self._shadows.table)[..., None]
+        )
         filled = pyramid_inpaint(
-            np.concatenate([lit, situation.xyz[..., 2:]], axis=-1).astype(np.float32), clean
+            np.concatenate([unshadowed, observation.xyz[..., 2:]], axis=-1).astype(np.float32),
+            clean,
         )
-        depth = np.where(self.hole, filled[..., 3], situation.xyz[..., 2])
-        self._first, self._around = lit, [dilate(cut) & ~robot & known for cut in cuts]
-        self._lit = np.where(self.hole[..., None], filled[..., :3], lit)
-        for cut, host in zip(cuts, hosts, strict=True):
-            if host is None:
+        depth = np.where(self.hole, filled[..., 3], observation.xyz[..., 2])
+        self._first_unshadowed, self._near_part = (
+            unshadowed,
+            [dilate(part_mask) & ~robot & known for part_mask in part_masks],
+        )
+        self._unshadowed = np.where(self.hole[..., None], filled[..., :3], unshadowed)
+        for part_mask, parent in zip(part_masks, parents, strict=True):
+            if parent is None:
                 continue
-            hollow = cavity_behind(cut, host, lit, situation, self.light)
-            if hollow is not None:
-                depth[hollow.where], self._lit[hollow.where] = hollow.depth, hollow.colour
-        self.xyz = (depth[..., None] * situation.camera.rays()).astype(np.float32)
-        self._table = np.abs(situation.to_base(self.xyz)[..., 2]) < FLAT
+            cavity = cavity_behind(part_mask, parent, unshadowed, observation, self.light)
+            if cavity is not None:
+                depth[cavity.where], self._unshadowed[cavity.where] = cavity.depth, cavity.colour
+        self.xyz = (depth[..., None] * observation.camera.rays()).astype(np.float32)
+        self._table = np.abs(observation.to_base(self.xyz)[..., 2]) < FLAT
 
-    def show(self, frame: int, poses: np.ndarray) -> CompositeFrame:
-        """One frame.
+    def render(self, frame: int, poses: np.ndarray) -> CompositeFrame:
+        """Render one frame.
 
         Args:
-            frame: Its number.
+            frame: Its index.
             poses: [P, 4, 4] motions of the moving parts since the first frame, camera frame.
         """
-        robot, xyz, lit, hole = self.situation.robot, self.xyz.copy(), self._lit, self.hole
-        shadow = self._cast(frame, poses) * self._table
-        gone = np.array([self._gone(k, pose) for k, pose in enumerate(poses)], bool)
-        if not gone.all():  # what has not moved yet is as it was, to the pixel
-            same = np.any([self._around[k] for k in np.flatnonzero(~gone)], axis=0)
-            for k in np.flatnonzero(gone):
-                same &= ~self._around[k]
-            lit, hole = np.where(same[..., None], self._first, lit), hole & ~same
-            xyz[same] = self.situation.xyz[same]
-        rgb = to_srgb(lit * (1 - self.light.power * shadow)[..., None])
+        robot, xyz, unshadowed, hole = (
+            self.observation.robot,
+            self.xyz.copy(),
+            self._unshadowed,
+            self.hole,
+        )
+        shadow = self._cast_shadow(frame, poses) * self._table
+        has_moved = np.array([self._has_moved(k, pose) for k, pose in enumerate(poses)], bool)
+        if not has_moved.all():  # parts that have not moved yet keep their pixels
+            unchanged = np.any([self._near_part[k] for k in np.flatnonzero(~has_moved)], axis=0)
+            for k in np.flatnonzero(has_moved):
+                unchanged &= ~self._near_part[k]
+            unshadowed, hole = (
+                np.where(unchanged[..., None], self._first_unshadowed, unshadowed),
+                hole & ~unchanged,
+            )
+            xyz[unchanged] = self.observation.xyz[unchanged]
+        rgb = to_srgb(unshadowed * (1 - self.light.power * shadow)[..., None])
         moved = np.zeros(self.hole.shape, bool)
-        if self._sheet is not None and gone.any():
-            parts = self._sheet.draw(poses, xyz[..., 2], gone)
-            moved = parts.seen
-            rgb = np.rint((1 - parts.cover) * rgb + parts.rgb).astype(np.uint8)
+        if self._surfels is not None and has_moved.any():
+            parts = self._surfels.render(poses, xyz[..., 2], has_moved)
+            moved = parts.visible
+            rgb = np.rint((1 - parts.coverage) * rgb + parts.rgb).astype(np.uint8)
             xyz[moved] = parts.xyz[moved]
-        mine = (robot.mask[frame] > 0) & ~(robot.xyz[frame, ..., 2] > xyz[..., 2])
-        rgb[mine], xyz[mine] = self._robot[frame][mine], robot.xyz[frame][mine]
-        moved &= ~mine
-        guessed = hole & ~mine & ~moved
+        on_robot = (robot.mask[frame] > 0) & ~(robot.xyz[frame, ..., 2] > xyz[..., 2])
+        rgb[on_robot], xyz[on_robot] = self._robot_rgb[frame][on_robot], robot.xyz[frame][on_robot]
+        moved &= ~on_robot
+        guessed = hole & ~on_robot & ~moved
         return CompositeFrame(
-            rgb=rgb, xyz=xyz, robot=mine, moved=moved, guessed=guessed, shadow=shadow
+            rgb=rgb, xyz=xyz, robot=on_robot, moved=moved, guessed=guessed, shadow=shadow
         )
 
-    def _gone(self, number: int, pose: np.ndarray) -> bool:
-        """Whether a moving part is elsewhere than in the first frame."""
+    def _has_moved(self, number: int, pose: np.ndarray) -> bool:
+        """Whether a part is away from its position in the first frame."""
         points = self._points[number]
-        away = points @ pose[:3, :3].T + pose[:3, 3] - points
-        return bool(np.square(away).sum(-1).max() > _STILL**2)
+        motion = points @ pose[:3, :3].T + pose[:3, 3] - points
+        return bool(np.square(motion).sum(-1).max() > _STATIC**2)
 
-    def _cast(self, frame: int, poses: np.ndarray) -> np.ndarray:
-        """[H, W] from 0 to 1: the shadow of robot and moving parts, if the light is known."""
+    def _cast_shadow(self, frame: int, poses: np.ndarray) -> np.ndarray:
+        """[H, W] from 0 to 1: shadow of robot and moving parts, if the light is known."""
         if self.light.power == 0:
             return np.zeros(self.hole.shape, np.float32)
         moved = [
             points @ pose[:3, :3].T + pose[:3, 3]
             for points, pose in zip(self._points, poses, strict=True)
         ]
-        points = np.concatenate([self.situation.cover[frame], *moved])
-        return self._shadows.cast(self.situation.to_base(points), self.light.key[None])[0]
+        points = np.concatenate([self.observation.robot_dense_points[frame], *moved])
+        return self._shadows.cast(self.observation.to_base(points), self.light.key[None])[0]
 
 
 def parts_that_moved(xyz: np.ndarray, part: np.ndarray, motions: np.ndarray) -> np.ndarray:
-    """[N] numbers of the parts that move by more than a hair at any time.
+    """[N] ids of the parts that move by more than `_MIN_MOTION` at any time.
 
     Args:
         xyz: [H, W, 3] m: the first frame.
-        part: [H, W] int: the part each pixel shows, -1 for none.
-        motions: [T, P, 4, 4] in the same frame.
+        part: [H, W] int: part of each pixel, -1 for none.
+        motions: [T, P, 4, 4] in the same coordinate frame.
     """
     moving = []
     for number in range(motions.shape[1]):
         points = xyz[(part == number) & np.isfinite(xyz).all(-1)]
         if len(points):
-            carried = np.einsum("tij,nj->tni", motions[:, number, :3, :3], points)
-            carried += motions[:, number, None, :3, 3]
-            if np.linalg.norm(carried - points, axis=-1).max() > _HAIR:
+            transformed = np.einsum("tij,nj->tni", motions[:, number, :3, :3], points)
+            transformed += motions[:, number, None, :3, 3]
+            if np.linalg.norm(transformed - points, axis=-1).max() > _MIN_MOTION:
                 moving.append(number)
     return np.array(moving, int)
 
 
-def pyramid_inpaint(picture: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """[H, W, C] float32: a picture whose unknown pixels follow from those around them, smoothly.
+def pyramid_inpaint(image: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """[H, W, C] float32: an image with its unknown pixels filled smoothly.
 
-    Pixels are averaged in ever larger squares until all is known, and then handed down again.
+    Known pixels are averaged in an image pyramid until all are known, then upsampled again.
     """
     if known.all():
-        return picture
-    values = np.where(known[..., None], picture, 0.0)
+        return image
+    values = np.where(known[..., None], image, 0.0)
     if not known.any() or min(known.shape) < 2:
         mean = values.sum((0, 1)) / max(known.sum(), 1)
-        return np.where(known[..., None], picture, mean).astype(np.float32)
+        return np.where(known[..., None], image, mean).astype(np.float32)
     height, width = -(-known.shape[0] // 2), -(-known.shape[1] // 2)
     pad = ((0, 2 * height - known.shape[0]), (0, 2 * width - known.shape[1]))
     counts = np.pad(known, pad).reshape(height, 2, width, 2).sum((1, 3))
@@ -177,17 +195,17 @@ def pyramid_inpaint(picture: np.ndarray, known: np.ndarray) -> np.ndarray:
     coarse = pyramid_inpaint(
         (sums / np.maximum(counts, 1)[..., None]).astype(np.float32), counts > 0
     )
-    finer = _smooth(coarse.repeat(2, 0).repeat(2, 1))[: known.shape[0], : known.shape[1]]
-    return np.where(known[..., None], picture, finer).astype(np.float32)
+    upsampled = _smooth(coarse.repeat(2, 0).repeat(2, 1))[: known.shape[0], : known.shape[1]]
+    return np.where(known[..., None], image, upsampled).astype(np.float32)
 
 
-def _smooth(picture: np.ndarray) -> np.ndarray:
-    """A picture softened by (1, 2, 1) / 4 along both sides."""
+def _smooth(image: np.ndarray) -> np.ndarray:
+    """An image filtered by (1, 2, 1) / 4 along both axes."""
     for axis in (0, 1):
-        ends = [(1, 1) if one == axis else (0, 0) for one in range(3)]
-        wide = np.pad(picture, ends, mode="edge")
+        pad = [(1, 1) if one == axis else (0, 0) for one in range(3)]
+        wide = np.pad(image, pad, mode="edge")
         before, here, after = (
-            np.take(wide, range(k, k + picture.shape[axis]), axis) for k in range(3)
+            np.take(wide, range(k, k + image.shape[axis]), axis) for k in range(3)
         )
-        picture = (before + 2 * here + after) / 4
-    return picture
+        image = (before + 2 * here + after) / 4
+    return image

@@ -1,4 +1,4 @@
-"""Trays: what comes out behind the front of a drawer. Nobody saw it before."""
+"""DrawerInterior: guesses the open box behind a drawer front, which was never observed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from kin4d.world.object_world.upright_box import UprightBox
 from kin4d.world.observation import Observation
 
-_DEEP = 0.85  # of what holds it
-_WITHIN = 0.94  # of the front's width
-_TALL = 0.75  # of the front's height
-_HANDLES = (8, 92)  # per cent of the front's points that are not handles
-_NEAR = 0.25  # of the holder's depth: a front is no farther from its side
+_DEPTH_RATIO = 0.85  # of the cabinet's depth
+_WIDTH_RATIO = 0.94  # of the front's width
+_HEIGHT_RATIO = 0.75  # of the front's height
+_FRONT_PERCENTILES = (8, 92)  # of the front's points, to leave out handles
+_MAX_OFFSET = 0.25  # of the cabinet's depth between a front and the cabinet's side
 # Floor, back and two sides, as corners (along, across, up) of a unit box whose front is at 0.
 _SIDES = (
     ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)),
@@ -39,36 +39,42 @@ class DrawerInterior:
 
 
 def drawer_interior_behind(
-    cut: np.ndarray, host: np.ndarray, situation: Observation
+    part_mask: np.ndarray, parent: np.ndarray, observation: Observation
 ) -> DrawerInterior | None:
-    """The tray behind a front, within what holds it; None if the part is no upright front.
+    """The interior behind a drawer front, within its cabinet; None if it is not vertical.
 
     Args:
-        cut: [H, W] bool: where the first frame shows the part.
-        host: The same of what holds it.
-        situation: The first frame.
+        part_mask: [H, W] bool: mask of the front in the first frame.
+        parent: Mask of the cabinet.
+        observation: The first frame.
     """
-    front, holder = (
-        situation.to_base(situation.xyz[mask].astype(np.float64)) for mask in (cut, host)
+    front, cabinet = (
+        observation.to_base(observation.xyz[mask].astype(np.float64))
+        for mask in (part_mask, parent)
     )
-    box = UprightBox.of(holder)
+    box = UprightBox.of(cabinet)
     along = front @ box.axes.T
-    low, high = np.percentile(along, _HANDLES, axis=0)
+    low, high = np.percentile(along, _FRONT_PERCENTILES, axis=0)
     size = np.maximum(box.high - box.low, 1e-9)
-    middle = np.median(along, axis=0)
-    outside = np.abs(np.stack([middle - box.low, middle - box.high]) / size)
+    centre = np.median(along, axis=0)
+    outside = np.abs(np.stack([centre - box.low, centre - box.high]) / size)
     side, axis = np.unravel_index(outside[:, :2].argmin(), (2, 2))
-    if outside[side, axis] > _NEAR or outside[:, 2].min() < outside[side, axis]:
+    if outside[side, axis] > _MAX_OFFSET or outside[:, 2].min() < outside[side, axis]:
         return None
     across = 1 - axis
-    start, way = middle[axis], _DEEP * size[axis] * (1 if side == 0 else -1)
-    rim = 0.5 * (1 - _WITHIN) * (high[across] - low[across])
+    start, direction = centre[axis], _DEPTH_RATIO * size[axis] * (1 if side == 0 else -1)
+    margin = 0.5 * (1 - _WIDTH_RATIO) * (high[across] - low[across])
     corners = np.array(_SIDES, np.float64).reshape(-1, 3)
-    placed = np.empty_like(corners)
-    placed[:, axis] = start + way * corners[:, 0]
-    placed[:, across] = low[across] + rim + _WITHIN * (high - low)[across] * corners[:, 1]
-    placed[:, 2] = low[2] + _TALL * (high - low)[2] * corners[:, 2]
-    vertices = placed @ box.axes @ situation.base[:3, :3].T + situation.base[:3, 3]
+    positions = np.empty_like(corners)
+    positions[:, axis] = start + direction * corners[:, 0]
+    positions[:, across] = (
+        low[across] + margin + _WIDTH_RATIO * (high - low)[across] * corners[:, 1]
+    )
+    positions[:, 2] = low[2] + _HEIGHT_RATIO * (high - low)[2] * corners[:, 2]
+    vertices = (
+        positions @ box.axes @ observation.base_in_camera[:3, :3].T
+        + observation.base_in_camera[:3, 3]
+    )
     first = 4 * np.arange(len(_SIDES))[:, None]
     faces = np.concatenate([first + np.array(half) for half in ((0, 1, 2), (0, 2, 3))])
     a, b, c = vertices[faces].transpose(1, 0, 2)

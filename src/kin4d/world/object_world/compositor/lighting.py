@@ -1,7 +1,7 @@
-"""Light: where it comes from, found in the first frame by the shadow of a robot that is known.
+"""Estimate the light of the first frame from the robot's shadow; cast shadows, relight the robot.
 
-The robot's shape and place are exact, so its shadow on the table is known for any direction of
-light. The direction whose shadow explains best where the table is dark is taken.
+The robot's geometry is exact, so its shadow on the table is known for any light direction. The
+direction whose shadow correlates best with dark table pixels is chosen.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from kin4d.render.shading import Lights, to_srgb
 from kin4d.world.observation import Observation
 
 FLAT = 0.008
-"""Metres off the plane of the robot's base that still are table."""
-_LEAST = 0.12  # correlation below which no shadow is believed
+"""Metres from the plane of the robot's base within which points are on the table."""
+_MIN_CORRELATION = 0.12  # below it no light is assumed
 _AZIMUTHS, _TILTS = 16, (15.0, 27.0, 39.0, 51.0, 63.0)
-_CLOSER = (6.0, 3.0, 1.5)  # degrees around the best direction, ever closer
-_SEEN = 20  # pixels of the robot that tell how bright it is
-_SOFT = 90  # shadows are soft over the picture's height divided by this
+_REFINE_DEGREES = (6.0, 3.0, 1.5)  # around the best direction, coarse to fine
+_MIN_PIXELS = 20  # of the robot, to estimate its brightness
+_BLUR_FRACTION = 90  # shadow blur is the image height divided by this
 
 
 @dataclass(frozen=True, eq=False)
 class Light:
-    """A distant light over a table.
+    """A directional light over the table.
 
     Attributes:
         key: [3] unit vector towards it, in the frame of the robot's base.
-        power: Share of the table's brightness that a shadow takes away; 0 if none was found.
+        power: Share of the table's brightness that a shadow removes; 0 if no light was found.
     """
 
     key: np.ndarray
@@ -38,91 +38,101 @@ class Light:
 
 
 class Shadows:
-    """Shadows on the table of one situation, for any light.
+    """Casts shadows on the table of an observation.
 
     Args:
-        situation: Its robot's base stands on the table.
-        still: [H, W] bool: pixels of the first frame that do not show table, robot aside.
+        observation: Its robot's base is on the table.
+        occupied: [H, W] bool: pixels of the first frame that show an object.
     """
 
-    def __init__(self, situation: Observation, still: np.ndarray) -> None:
-        self._situation = situation
-        place = situation.to_base(situation.xyz.astype(np.float64))
-        robot = situation.robot.mask[0] > 0
-        self.table = (np.abs(place[..., 2]) < FLAT) & ~robot & ~still
+    def __init__(self, observation: Observation, occupied: np.ndarray) -> None:
+        self._observation = observation
+        position = observation.to_base(observation.xyz.astype(np.float64))
+        robot = observation.robot.mask[0] > 0
+        self.table = (np.abs(position[..., 2]) < FLAT) & ~robot & ~occupied
 
     def cast(self, points: np.ndarray, keys: np.ndarray) -> np.ndarray:
         """[C, H, W] float32 from 0 to 1: shadows of points [N, 3] m (base) for lights [C, 3]."""
         from scipy.ndimage import gaussian_filter, uniform_filter
 
-        situation, camera = self._situation, self._situation.camera
+        observation, camera = self._observation, self._observation.camera
         above = points[points[:, 2] > 0]
         slant = keys / keys[:, 2:]
         flat = above[None] - slant[:, None] * above[None, :, 2:]
-        seen = flat @ situation.base[:3, :3].T + situation.base[:3, 3]
-        image = seen @ camera.K.T
-        front = image[..., 2] > 1e-3
-        u, v = (np.rint(image[..., k] / np.where(front, image[..., 2], 1)) for k in (0, 1))
-        inside = front & (u >= 0) & (v >= 0) & (u < camera.width) & (v < camera.height)
+        visible = flat @ observation.base_in_camera[:3, :3].T + observation.base_in_camera[:3, 3]
+        image = visible @ camera.K.T
+        in_front = image[..., 2] > 1e-3
+        u, v = (np.rint(image[..., k] / np.where(in_front, image[..., 2], 1)) for k in (0, 1))
+        inside = in_front & (u >= 0) & (v >= 0) & (u < camera.width) & (v < camera.height)
         shape = (len(keys), camera.height, camera.width)
-        hit = np.zeros(shape, np.float32)
-        which = np.broadcast_to(np.arange(len(keys))[:, None], u.shape)[inside]
-        hit[which, v[inside].astype(int), u[inside].astype(int)] = 1.0
-        hard = uniform_filter(hit, (1, 3, 3)) > 0.12  # pyright: ignore[reportArgumentType]
-        return gaussian_filter(hard.astype(np.float32), (0, *[camera.height / _SOFT] * 2))
+        hits = np.zeros(shape, np.float32)
+        index = np.broadcast_to(np.arange(len(keys))[:, None], u.shape)[inside]
+        hits[index, v[inside].astype(int), u[inside].astype(int)] = 1.0
+        hard = uniform_filter(hits, (1, 3, 3)) > 0.12  # pyright: ignore[reportArgumentType]
+        return gaussian_filter(hard.astype(np.float32), (0, *[camera.height / _BLUR_FRACTION] * 2))
 
-    def find(self, points: np.ndarray) -> Light:
-        """The light of the first frame, in which what casts shadows is at `points` [N, 3] m."""
+    def estimate_light(self, points: np.ndarray) -> Light:
+        """Estimate the light of the first frame from shadow-casting `points` [N, 3] m (base)."""
         keys, best = _directions(), 0
-        none = Light(keys[0], 0.0)
+        no_light = Light(keys[0], 0.0)
         if self.table.sum() < 200:
-            return none
-        bright = np.log(to_linear(self._situation.image)[self.table].mean(-1) + 0.02)
+            return no_light
+        bright = np.log(to_linear(self._observation.image)[self.table].mean(-1) + 0.02)
         v, u = np.nonzero(self.table)
         basis, _ = np.linalg.qr(np.stack([np.ones(len(u)), u, v], -1))
         dark = -(bright - basis @ (basis.T @ bright))
-        for degrees in (0.0, *_CLOSER):
-            keys = _around(keys[best], degrees) if degrees else keys
+        for degrees in (0.0, *_REFINE_DEGREES):
+            keys = _directions_around(keys[best], degrees) if degrees else keys
             shadows = self.cast(points, keys)[:, self.table].astype(np.float64)
             shadows -= (shadows @ basis) @ basis.T
-            size = np.linalg.norm(shadows, axis=1)
-            match = np.where(size > 1.0, shadows @ dark / np.maximum(size, 1e-9), 0.0)
-            best = int(match.argmax())
-        if match[best] < _LEAST * np.linalg.norm(dark):
-            return none
-        slope = match[best] / size[best]
+            norm = np.linalg.norm(shadows, axis=1)
+            correlation = np.where(norm > 1.0, shadows @ dark / np.maximum(norm, 1e-9), 0.0)
+            best = int(correlation.argmax())
+        if correlation[best] < _MIN_CORRELATION * np.linalg.norm(dark):
+            return no_light
+        slope = correlation[best] / norm[best]
         return Light(keys[best], float(np.clip(1 - np.exp(-slope), 0.0, 0.8)))
 
 
-def brightness(normals: np.ndarray, situation: Observation, light: Light) -> np.ndarray:
-    """[N] how bright a white surface is, facing along unit vectors [N, 3] of the camera frame."""
-    turn, lights = situation.base[:3, :3], Lights(key=light.key, up=np.array([0.0, 0.0, 1.0]))
-    height = 0.5 + 0.5 * normals @ (turn @ lights.up)
+def brightness(normals: np.ndarray, observation: Observation, light: Light) -> np.ndarray:
+    """[N] brightness of a white surface with unit normals [N, 3] in the camera frame."""
+    rotation, lights = (
+        observation.base_in_camera[:3, :3],
+        Lights(key=light.key, up=np.array([0.0, 0.0, 1.0])),
+    )
+    height = 0.5 + 0.5 * normals @ (rotation @ lights.up)
     sky = lights.floor_power + (lights.sky_power - lights.floor_power) * height
-    return sky + lights.key_power * np.maximum(normals @ (turn @ light.key), 0.0)
+    return sky + lights.key_power * np.maximum(normals @ (rotation @ light.key), 0.0)
 
 
-def relight(situation: Observation, light: Light, *, threads: int | None = 1) -> np.ndarray:
-    """[T, H, W, 3] uint8: the robot in the light of the first frame, as bright as it is there."""
-    drawn, actor, camera = situation.robot, situation.actor, situation.camera
+def relight(observation: Observation, light: Light, *, threads: int | None = 1) -> np.ndarray:
+    """[T, H, W, 3] uint8: the robot in the light and brightness of the first frame."""
+    rendered, actor, camera = observation.robot, observation.actor, observation.camera
     if light.power > 0 and actor is not None:
-        to_world = camera.pose @ situation.base
+        to_world = camera.pose @ observation.base_in_camera
         key = to_world[:3, :3] @ light.key
         lights = Lights(key=key, up=to_world[:3, 2])
-        drawn = render_instances([actor], camera, fps=drawn.fps, lights=lights, threads=threads)
-    there = drawn.mask[0] > 0
-    if there.sum() < _SEEN:
-        return drawn.rgb
-    true, ours = to_linear(situation.image)[there], to_linear(drawn.rgb[0])[there]
-    gain = np.clip((true * ours).sum(0) / np.maximum((ours**2).sum(0), 1e-6), 0.4, 2.5)
-    rgb = drawn.rgb.copy()
-    mine = drawn.mask > 0
-    rgb[mine] = to_srgb(to_linear(drawn.rgb[mine]) * gain)
+        rendered = render_instances(
+            [actor], camera, fps=rendered.fps, lights=lights, threads=threads
+        )
+    on_robot = rendered.mask[0] > 0
+    if on_robot.sum() < _MIN_PIXELS:
+        return rendered.rgb
+    observed_rgb, rendered_rgb = (
+        to_linear(observation.image)[on_robot],
+        to_linear(rendered.rgb[0])[on_robot],
+    )
+    gain = np.clip(
+        (observed_rgb * rendered_rgb).sum(0) / np.maximum((rendered_rgb**2).sum(0), 1e-6), 0.4, 2.5
+    )
+    rgb = rendered.rgb.copy()
+    robot_pixels = rendered.mask > 0
+    rgb[robot_pixels] = to_srgb(to_linear(rendered.rgb[robot_pixels]) * gain)
     return rgb
 
 
-def _around(key: np.ndarray, degrees: float) -> np.ndarray:
-    """[9, 3] a direction, and eight that are so many degrees away from it."""
+def _directions_around(key: np.ndarray, degrees: float) -> np.ndarray:
+    """[9, 3] a direction, and eight that differ from it by `degrees`."""
     side = np.cross(key, [1.0, 0.0, 0.0])
     side /= np.linalg.norm(side)
     other = np.cross(key, side)

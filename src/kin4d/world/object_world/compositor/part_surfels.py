@@ -1,10 +1,9 @@
-"""Sheets: moving parts as small coloured squares, front and, as far as it can be told, back.
+"""PartSurfels: moving parts as small coloured quads, with guessed hidden sides, lit and rendered.
 
-What the first frame shows of a part is cut into squares. Things are alike all around more often
-than not, so the squares are laid out again half a turn about the part's middle and upside down, and
-of these all are kept that the first frame could not have shown: they were hidden. Squares are drawn
-finer than pixels, so that edges are smooth, and take the light that falls on them where they go.
-What slides out of something has a tray behind it.
+The visible pixels of a part become quads. Objects are often symmetric, so copies of the quads,
+rotated by 180 degrees about the part's centre and flipped upside down, stand in for hidden sides;
+copies that the first frame would have shown are dropped. Quads are rendered at twice the resolution
+for smooth edges, and relit as they rotate. A drawer front has an interior behind it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from kin4d.render.shading import to_srgb
 from kin4d.world.object_world.compositor.drawer_interior import drawer_interior_behind
 from kin4d.world.object_world.compositor.lighting import Light, brightness
 from kin4d.world.object_world.compositor.pixel_quads import (
-    FINER,
+    QUADS_PER_PIXEL,
     clean_colours,
     pixel_quads,
     surface_normals,
@@ -30,46 +29,46 @@ from kin4d.world.object_world.compositor.pixel_quads import (
 from kin4d.world.object_world.upright_box import UprightBox
 from kin4d.world.observation import Observation
 
-LEVEL = 0.002
-"""Metres by which a part may lie behind the backdrop and still be seen."""
-_WITHIN = 0.98  # what is added lies a little inside, so that it never shows through
-_HIDDEN = 0.002  # m by which it may stand out of what the first frame shows
-_SLIDES = 0.05  # rad that something may turn and still slide
-_LEVEL_AT = 0.6  # cosine between a surface and the vertical from which it counts as level
+DEPTH_TOLERANCE = 0.002
+"""Metres by which a part may lie behind the background and still be visible."""
+_SHRINK = 0.98  # copies lie slightly inside, so that they never show through
+_MAX_PROTRUSION = 0.002  # m by which a copy may stand out of the observed depth
+_MAX_SLIDE_ROTATION = 0.05  # rad of rotation below which a part slides
+_HORIZONTAL_COS = 0.6  # normal along the vertical above which a surface is horizontal
 
 
 @dataclass(frozen=True, eq=False)
 class LayerRender:
-    """Moving parts in one frame.
+    """Moving parts rendered in one frame.
 
     Attributes:
-        seen: [H, W] bool: where one is, at the middle of the pixel.
-        xyz: [H, W, 3] float32 m, camera frame; of the pixel's middle.
-        cover: [H, W, 1] from 0 to 1: how much of a pixel they cover.
-        rgb: [H, W, 3] from 0 to 255: their colour times `cover`.
+        visible: [H, W] bool: whether a part is visible at the centre of the pixel.
+        xyz: [H, W, 3] float32 m, camera frame, at the centre of the pixel.
+        coverage: [H, W, 1] from 0 to 1: covered share of the pixel.
+        rgb: [H, W, 3] from 0 to 255: their colour times `coverage`.
     """
 
-    seen: np.ndarray
+    visible: np.ndarray
     xyz: np.ndarray
-    cover: np.ndarray
+    coverage: np.ndarray
     rgb: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class PartSurfels:
-    """Squares of all moving parts, two triangles each.
+    """Quads of all moving parts, two triangles each.
 
     Attributes:
         vertices: [V, 3] m, camera frame, in the first frame.
-        part: [V, 1] int32: which of the parts each belongs to.
+        part: [V, 1] int32: part of each vertex.
         faces: [F, 3] int32.
-        owner: [F] int: which of the parts.
+        owner: [F] int: part of each face.
         colour: [F, 3] linear, as lit in the first frame.
-        normal: [F, 3] unit vectors, camera frame; those of visible squares point to the camera.
-        lit: [F] how bright the light of the first frame makes each.
-        tray: [F] bool: whether it is of a tray, which only parts that slide have.
-        situation: Where they are from.
-        light: In the first frame.
+        normal: [F, 3] unit vectors, camera frame; those of visible quads point to the camera.
+        lit: [F] brightness in the light of the first frame.
+        interior: [F] bool: whether it is of a drawer interior, rendered only for sliding parts.
+        observation: The first frame.
+        light: Light of the first frame.
     """
 
     vertices: np.ndarray
@@ -79,55 +78,76 @@ class PartSurfels:
     colour: np.ndarray
     normal: np.ndarray
     lit: np.ndarray
-    tray: np.ndarray
-    situation: Observation
+    interior: np.ndarray
+    observation: Observation
     light: Light
 
     @classmethod
     def of(
         cls,
-        cuts: list[np.ndarray],
-        hosts: Sequence[np.ndarray | None],
-        situation: Observation,
+        part_masks: list[np.ndarray],
+        parents: Sequence[np.ndarray | None],
+        observation: Observation,
         light: Light,
     ) -> PartSurfels:
-        """Of what the first frame shows.
+        """Quads of the parts that the first frame shows.
 
         Args:
-            cuts: [H, W] bool each, none empty: where it shows the parts.
-            hosts: Where it shows what each belongs to, None for what stands alone.
+            cuts: [H, W] bool each, none empty: masks of the parts.
+            hosts: Masks of the parts they belong to, None for separate objects.
             situation: The first frame.
             light: Its light.
         """
-        linear, pieces, count = to_linear(situation.image), [], 0
-        for number, (cut, host) in enumerate(zip(cuts, hosts, strict=True)):
-            normals = surface_normals(situation.xyz, cut)
-            vertices, faces, source = pixel_quads(cut, normals, situation)
-            colour = clean_colours(linear, cut).reshape(-1, 3)[source]
-            lit = brightness(normals.reshape(-1, 3)[source], situation, light)
-            upright = np.abs(normals.reshape(-1, 3)[source] @ situation.base[:3, 2]) < _LEVEL_AT
-            for copy, kept in _copies(vertices, faces, upright, situation):
-                turned = normals.reshape(-1, 3)[source[kept]] @ copy[:3, :3].T
-                moved = vertices @ copy[:3, :3].T + copy[:3, 3]
+        linear, pieces, count = to_linear(observation.image), [], 0
+        for number, (part_mask, parent) in enumerate(zip(part_masks, parents, strict=True)):
+            normals = surface_normals(observation.xyz, part_mask)
+            vertices, faces, source = pixel_quads(part_mask, normals, observation)
+            colour = clean_colours(linear, part_mask).reshape(-1, 3)[source]
+            lit = brightness(normals.reshape(-1, 3)[source], observation, light)
+            upright = (
+                np.abs(normals.reshape(-1, 3)[source] @ observation.base_in_camera[:3, 2])
+                < _HORIZONTAL_COS
+            )
+            for copy, kept in _hidden_side_copies(vertices, faces, upright, observation):
+                rotated_normals = normals.reshape(-1, 3)[source[kept]] @ copy[:3, :3].T
+                transformed = vertices @ copy[:3, :3].T + copy[:3, 3]
                 owner = np.full(kept.sum(), number)
-                none = np.zeros(kept.sum(), bool)
+                not_interior = np.zeros(kept.sum(), bool)
                 pieces.append(
-                    (moved, faces[kept] + count, owner, colour[kept], turned, lit[kept], none)
+                    (
+                        transformed,
+                        faces[kept] + count,
+                        owner,
+                        colour[kept],
+                        rotated_normals,
+                        lit[kept],
+                        not_interior,
+                    )
                 )
                 count += len(vertices)
-            tray = None if host is None else drawer_interior_behind(cut, host, situation)
-            if tray is not None:
-                some = np.full(len(tray.faces), number)
-                # Of a colour between the front's own, handles aside, and grey: nobody knows.
-                paint = np.median(colour / lit[:, None], axis=0)
-                paint = np.broadcast_to((paint + paint.mean()) / 2, (len(some), 3))
-                ones = np.ones(len(some))
+            interior = (
+                None if parent is None else drawer_interior_behind(part_mask, parent, observation)
+            )
+            if interior is not None:
+                owners = np.full(len(interior.faces), number)
+                # The colour is unknown: between the front's median colour and grey.
+                albedo = np.median(colour / lit[:, None], axis=0)
+                albedo = np.broadcast_to((albedo + albedo.mean()) / 2, (len(owners), 3))
+                ones = np.ones(len(owners))
                 pieces.append(
-                    (tray.vertices, tray.faces + count, some, paint, tray.normals, ones, ones > 0)
+                    (
+                        interior.vertices,
+                        interior.faces + count,
+                        owners,
+                        albedo,
+                        interior.normals,
+                        ones,
+                        ones > 0,
+                    )
                 )
-                count += len(tray.vertices)
-        vertices, faces, owner, colour, normal, lit, trays = (
-            np.concatenate(some) for some in zip(*pieces, strict=True)
+                count += len(interior.vertices)
+        vertices, faces, owner, colour, normal, lit, interiors = (
+            np.concatenate(owners) for owners in zip(*pieces, strict=True)
         )
         part = np.concatenate([np.full(len(one[0]), one[2][0]) for one in pieces])
         return cls(
@@ -138,96 +158,104 @@ class PartSurfels:
             colour,
             normal,
             lit,
-            trays,
-            situation,
+            interiors,
+            observation,
             light,
         )
 
-    def draw(
-        self, poses: np.ndarray, depth: np.ndarray, shown: np.ndarray | None = None
+    def render(
+        self, poses: np.ndarray, depth: np.ndarray, selected: np.ndarray | None = None
     ) -> LayerRender:
-        """The parts moved by `poses` [P, 4, 4] (camera frame), before a backdrop.
+        """Render the parts, moved by `poses` [P, 4, 4] (camera frame), over a background.
 
         Args:
             poses: Motions since the first frame.
-            depth: [H, W] m of the backdrop.
-            shown: [P] bool: parts to draw; all if None.
+            depth: [H, W] m of the background.
+            shown: [P] bool: parts to render; all if None.
         """
-        slides = np.trace(poses[:, :3, :3], axis1=1, axis2=2) > 1 + 2 * np.cos(_SLIDES)
-        used = slides[self.owner] | ~self.tray
-        if shown is not None:
-            used &= shown[self.owner]
-        if not used.all():
-            return self._only(used).draw(poses, depth)
-        camera = replace(self.situation.camera, pose=np.eye(4))
-        plain = self._fragments(poses, camera)
-        finer = camera.resized(FINER * camera.width, FINER * camera.height)
+        slides = np.trace(poses[:, :3, :3], axis1=1, axis2=2) > 1 + 2 * np.cos(_MAX_SLIDE_ROTATION)
+        active = slides[self.owner] | ~self.interior
+        if selected is not None:
+            active &= selected[self.owner]
+        if not active.all():
+            return self._subset(active).render(poses, depth)
+        camera = replace(self.observation.camera, pose=np.eye(4))
+        coarse = self._fragments(poses, camera)
+        finer = camera.resized(QUADS_PER_PIXEL * camera.width, QUADS_PER_PIXEL * camera.height)
         fine = self._fragments(poses, finer)
-        behind = depth.repeat(FINER, 0).repeat(FINER, 1) + LEVEL
-        where = (fine.face >= 0) & ~(fine.xyz[..., 2] > behind)
-        rgb = np.zeros((*where.shape, 3), np.float32)
-        rgb[where] = to_srgb(self._shaded(fine.face[where], fine.xyz[where], poses))
-        cover, rgb = _averaged(where[..., None].astype(np.float32)), _averaged(rgb)
-        seen = (plain.face >= 0) & ~(plain.xyz[..., 2] > depth + LEVEL)
-        return LayerRender(seen=seen, xyz=plain.xyz, cover=cover, rgb=rgb)
+        max_depth = depth.repeat(QUADS_PER_PIXEL, 0).repeat(QUADS_PER_PIXEL, 1) + DEPTH_TOLERANCE
+        covered = (fine.face >= 0) & ~(fine.xyz[..., 2] > max_depth)
+        rgb = np.zeros((*covered.shape, 3), np.float32)
+        rgb[covered] = to_srgb(self._shaded(fine.face[covered], fine.xyz[covered], poses))
+        coverage, rgb = _downsample(covered[..., None].astype(np.float32)), _downsample(rgb)
+        visible = (coarse.face >= 0) & ~(coarse.xyz[..., 2] > depth + DEPTH_TOLERANCE)
+        return LayerRender(visible=visible, xyz=coarse.xyz, coverage=coverage, rgb=rgb)
 
-    def _only(self, some: np.ndarray) -> PartSurfels:
-        """Those faces [F] alone."""
-        names = ("faces", "owner", "colour", "normal", "lit", "tray")
-        return replace(self, **{name: getattr(self, name)[some] for name in names})
+    def _subset(self, owners: np.ndarray) -> PartSurfels:
+        """A subset of the faces [F]."""
+        names = ("faces", "owner", "colour", "normal", "lit", "interior")
+        return replace(self, **{name: getattr(self, name)[owners] for name in names})
 
     def _fragments(self, poses: np.ndarray, camera: Camera) -> Fragments:
         weights = np.ones(self.part.shape, np.float32)
-        placed = project_vertices(self.vertices, self.part, weights, image_matrix(camera) @ poses)
-        return rasterize_projected(placed, self.faces, camera, threads=1)
+        projected = project_vertices(
+            self.vertices, self.part, weights, image_matrix(camera) @ poses
+        )
+        return rasterize_projected(projected, self.faces, camera, threads=1)
 
     def _shaded(self, face: np.ndarray, xyz: np.ndarray, poses: np.ndarray) -> np.ndarray:
-        """[N, 3] linear colours of faces [N] seen at `xyz` [N, 3], in the light that they get."""
+        """[N, 3] linear colours of faces [N] visible at `xyz` [N, 3], relit."""
         if self.light.power == 0:
             return self.colour[face]
-        turns = poses[self.owner[face], :3, :3]
-        normal = np.einsum("nij,nj->ni", turns, self.normal[face])
-        away = np.einsum("ni,ni->n", normal, xyz) > 0
-        normal[away] *= -1
-        gain = brightness(normal, self.situation, self.light) / self.lit[face]
+        rotations = poses[self.owner[face], :3, :3]
+        normal = np.einsum("nij,nj->ni", rotations, self.normal[face])
+        facing_away = np.einsum("ni,ni->n", normal, xyz) > 0
+        normal[facing_away] *= -1
+        gain = brightness(normal, self.observation, self.light) / self.lit[face]
         return self.colour[face] * gain[:, None]
 
 
-def _copies(
-    vertices: np.ndarray, faces: np.ndarray, upright: np.ndarray, situation: Observation
+def _hidden_side_copies(
+    vertices: np.ndarray, faces: np.ndarray, upright: np.ndarray, observation: Observation
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Motions [4, 4] (camera frame) of a part's squares onto its other sides, and which [F] count.
+    """Motions [4, 4] (camera frame) of a part's quads onto hidden sides, and faces [F] to keep.
 
-    The first is where they are seen, and there all do.
+    The first is the identity with all faces.
     """
     yield np.eye(4), np.ones(len(faces), bool)
-    middle = UprightBox.of(situation.to_base(vertices)).middle
-    depth = np.nan_to_num(situation.xyz[..., 2], nan=0.0)
+    centre = UprightBox.of(observation.to_base(vertices)).centre
+    depth = np.nan_to_num(observation.xyz[..., 2], nan=0.0)
     nearest = minimum_filter(depth, 3, mode="nearest")
-    camera = situation.camera
+    camera = observation.camera
     for signs in ((-1, -1, 1), (1, 1, -1), (-1, -1, -1)):
-        turn = np.eye(4)
-        turn[:3, :3] = np.diag(np.array(signs) * _WITHIN)
-        turn[:3, 3] = middle - turn[:3, :3] @ middle
-        turn = situation.base @ turn @ np.linalg.inv(situation.base)
-        moved = vertices @ turn[:3, :3].T + turn[:3, 3]
-        front = moved[:, 2] > 1e-3
-        image = moved @ camera.K.T
-        u, v = np.rint(image[:, :2] / np.where(front, image[:, 2], 1.0)[:, None]).astype(int).T
-        inside = front & (u >= 0) & (v >= 0) & (u < camera.width) & (v < camera.height)
-        hidden = np.ones(len(moved), bool)
-        hidden[inside] = moved[inside, 2] > nearest[v[inside], u[inside]] - _HIDDEN
+        rotation = np.eye(4)
+        rotation[:3, :3] = np.diag(np.array(signs) * _SHRINK)
+        rotation[:3, 3] = centre - rotation[:3, :3] @ centre
+        rotation = observation.base_in_camera @ rotation @ np.linalg.inv(observation.base_in_camera)
+        transformed = vertices @ rotation[:3, :3].T + rotation[:3, 3]
+        in_front = transformed[:, 2] > 1e-3
+        image = transformed @ camera.K.T
+        u, v = np.rint(image[:, :2] / np.where(in_front, image[:, 2], 1.0)[:, None]).astype(int).T
+        inside = in_front & (u >= 0) & (v >= 0) & (u < camera.width) & (v < camera.height)
+        hidden = np.ones(len(transformed), bool)
+        hidden[inside] = transformed[inside, 2] > nearest[v[inside], u[inside]] - _MAX_PROTRUSION
         kept = np.asarray(hidden[faces].all(1))
-        if signs[2] < 0:  # walls have their other sides already, and patterns the right way up
+        if signs[2] < 0:  # vertical faces have their copies already
             kept &= ~upright
         if kept.any():
-            turn[:3, :3] /= _WITHIN
-            turn[:3, 3] = moved[0] - turn[:3, :3] @ vertices[0]
-            yield turn, kept
+            rotation[:3, :3] /= _SHRINK
+            rotation[:3, 3] = transformed[0] - rotation[:3, :3] @ vertices[0]
+            yield rotation, kept
 
 
-def _averaged(picture: np.ndarray) -> np.ndarray:
-    """[H, W, C]: means of the squares in each pixel."""
-    height, width, channels = picture.shape
-    blocks = picture.reshape(height // FINER, FINER, width // FINER, FINER, channels)
+def _downsample(image: np.ndarray) -> np.ndarray:
+    """[H, W, C]: mean over the subpixels of each pixel."""
+    height, width, channels = image.shape
+    blocks = image.reshape(
+        height // QUADS_PER_PIXEL,
+        QUADS_PER_PIXEL,
+        width // QUADS_PER_PIXEL,
+        QUADS_PER_PIXEL,
+        channels,
+    )
     return blocks.mean((1, 3))

@@ -1,4 +1,4 @@
-"""Squares: what the first frame shows of a part, cut into small squares in space."""
+"""Turn the visible pixels of a part into small quads in 3D; normals and edge colours."""
 
 from __future__ import annotations
 
@@ -7,30 +7,32 @@ from scipy.ndimage import distance_transform_edt, gaussian_filter
 
 from kin4d.world.observation import Observation
 
-FINER = 2
-"""Squares along each side of a pixel."""
-_ROUND = 0.6  # pixels over which outlines are evened
-_BENT = 0.02  # m between neighbours that still are one surface
+QUADS_PER_PIXEL = 2
+"""Quads along each side of a pixel."""
+_OUTLINE_BLUR = 0.6  # pixels: smoothing of outlines
+_MAX_STEP = 0.02  # m between adjacent pixels of one surface
 
 
-def surface_normals(xyz: np.ndarray, cut: np.ndarray) -> np.ndarray:
-    """[H, W, 3] unit normals of a part's surface, towards the camera; where it is not, zero.
+def surface_normals(xyz: np.ndarray, part_mask: np.ndarray) -> np.ndarray:
+    """[H, W, 3] unit normals of a part's surface, towards the camera; zero elsewhere.
 
-    Of the two neighbours along each side, the one that is nearer in space counts.
+    Of the two neighbours along each axis, the one nearer in space is used.
 
     Args:
         xyz: [H, W, 3] m, camera frame.
-        cut: [H, W] bool: where the part is.
+        part_mask: [H, W] bool: mask of the part.
     """
-    points = np.where(cut[..., None], xyz, np.nan).astype(np.float64)
+    points = np.where(part_mask[..., None], xyz, np.nan).astype(np.float64)
     slopes = []
     for axis in (0, 1):
         step = np.diff(points, axis=axis)
         gap = np.full_like(np.take(points, [0], axis), np.nan)
         before, after = np.concatenate([gap, step], axis), np.concatenate([step, gap], axis)
-        far = [np.nan_to_num(np.linalg.norm(one, axis=-1), nan=np.inf) for one in (before, after)]
-        nearer = np.where((far[0] <= far[1])[..., None], before, after)
-        slopes.append(np.where((np.minimum(*far) < _BENT)[..., None], nearer, np.nan))
+        distance = [
+            np.nan_to_num(np.linalg.norm(one, axis=-1), nan=np.inf) for one in (before, after)
+        ]
+        nearer = np.where((distance[0] <= distance[1])[..., None], before, after)
+        slopes.append(np.where((np.minimum(*distance) < _MAX_STEP)[..., None], nearer, np.nan))
     normal = np.cross(slopes[0], slopes[1])
     size = np.linalg.norm(normal, axis=-1, keepdims=True)
     facing = -points / np.linalg.norm(points, axis=-1, keepdims=True)
@@ -40,69 +42,73 @@ def surface_normals(xyz: np.ndarray, cut: np.ndarray) -> np.ndarray:
 
 
 def pixel_quads(
-    cut: np.ndarray, normals: np.ndarray, situation: Observation
+    part_mask: np.ndarray, normals: np.ndarray, observation: Observation
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Vertices [V, 3] m, faces [F, 3], and the pixel [F] each is from: finer, with an even outline.
+    """Vertices [V, 3] m, faces [F, 3], and the source pixel [F] of each, with a smooth outline.
 
-    Corners lie where the planes of the pixels around them are, on average.
+    Corners lie at the mean depth of the tangent planes of the pixels around them.
     """
-    camera = situation.camera.resized(
-        FINER * situation.camera.width, FINER * situation.camera.height
+    camera = observation.camera.resized(
+        QUADS_PER_PIXEL * observation.camera.width, QUADS_PER_PIXEL * observation.camera.height
     )
-    fine = cut.repeat(FINER, 0).repeat(FINER, 1)
-    even = gaussian_filter(fine.astype(np.float32), _ROUND * FINER) > 0.5
-    even = even if even.any() else fine
+    fine = part_mask.repeat(QUADS_PER_PIXEL, 0).repeat(QUADS_PER_PIXEL, 1)
+    smooth = gaussian_filter(fine.astype(np.float32), _OUTLINE_BLUR * QUADS_PER_PIXEL) > 0.5
+    smooth = smooth if smooth.any() else fine
     row, column = np.asarray(
-        distance_transform_edt(~cut, return_distances=False, return_indices=True)
+        distance_transform_edt(~part_mask, return_distances=False, return_indices=True)
     )
-    pixel = np.ravel_multi_index((row, column), cut.shape).repeat(FINER, 0).repeat(FINER, 1)
-    plane = (normals * situation.xyz).sum(-1).ravel()
+    pixel = (
+        np.ravel_multi_index((row, column), part_mask.shape)
+        .repeat(QUADS_PER_PIXEL, 0)
+        .repeat(QUADS_PER_PIXEL, 1)
+    )
+    plane = (normals * observation.xyz).sum(-1).ravel()
     rays = camera.rays()
-    slant = (normals.reshape(-1, 3)[pixel] * rays).sum(-1)
-    flat = situation.xyz[..., 2].ravel()[pixel]
-    depth = np.where(slant < -0.05, plane[pixel] / np.minimum(slant, -0.05), flat)
-    depth = np.clip(depth, flat - _BENT / 2, flat + _BENT / 2)
-    around, total = np.zeros(np.add(even.shape, 1)), np.zeros(np.add(even.shape, 1))
+    cosine = (normals.reshape(-1, 3)[pixel] * rays).sum(-1)
+    pixel_depth = observation.xyz[..., 2].ravel()[pixel]
+    depth = np.where(cosine < -0.05, plane[pixel] / np.minimum(cosine, -0.05), pixel_depth)
+    depth = np.clip(depth, pixel_depth - _MAX_STEP / 2, pixel_depth + _MAX_STEP / 2)
+    count, total = np.zeros(np.add(smooth.shape, 1)), np.zeros(np.add(smooth.shape, 1))
     for y in (0, 1):
         for x in (0, 1):
-            view = np.s_[y : y + even.shape[0], x : x + even.shape[1]]
-            around[view] += even
-            total[view] += np.where(even, depth, 0.0)
-    used = around > 0
+            view = np.s_[y : y + smooth.shape[0], x : x + smooth.shape[1]]
+            count[view] += smooth
+            total[view] += np.where(smooth, depth, 0.0)
+    used = count > 0
     index = np.full(used.shape, -1)
     index[used] = np.arange(used.sum())
     v, u = np.nonzero(used)
     corner = np.stack([u - 0.5, v - 0.5, np.ones(len(u))], -1) @ np.linalg.inv(camera.K).T
-    vertices = corner * (total[used] / around[used])[:, None]
-    a, b = index[:-1, :-1][even], index[:-1, 1:][even]
-    c, d = index[1:, :-1][even], index[1:, 1:][even]
+    vertices = corner * (total[used] / count[used])[:, None]
+    a, b = index[:-1, :-1][smooth], index[:-1, 1:][smooth]
+    c, d = index[1:, :-1][smooth], index[1:, 1:][smooth]
     faces = np.stack([np.stack([a, b, d], -1), np.stack([a, d, c], -1)], 1).reshape(-1, 3)
-    return vertices, faces, pixel[even].repeat(2)
+    return vertices, faces, pixel[smooth].repeat(2)
 
 
-def clean_colours(linear: np.ndarray, cut: np.ndarray) -> np.ndarray:
-    """[H, W, 3]: a picture in which a part's edges, mixed with what is beyond, are like its middle.
+def clean_colours(linear: np.ndarray, part_mask: np.ndarray) -> np.ndarray:
+    """[H, W, 3]: an image in which a part's edge pixels take the colour of its inner pixels.
 
     Args:
         linear: [H, W, 3] colours.
-        cut: [H, W] bool: where the part is.
+        part_mask: [H, W] bool: mask of the part.
     """
-    wide = np.pad(cut, 1)
-    inner = cut & wide[:-2, 1:-1] & wide[2:, 1:-1] & wide[1:-1, :-2] & wide[1:-1, 2:]
-    total, count = np.zeros_like(linear), np.zeros(cut.shape)
-    height, width = cut.shape
-    told = np.pad(np.where(inner[..., None], linear, 0.0), ((1, 1), (1, 1), (0, 0)))
+    wide = np.pad(part_mask, 1)
+    inner = part_mask & wide[:-2, 1:-1] & wide[2:, 1:-1] & wide[1:-1, :-2] & wide[1:-1, 2:]
+    total, count = np.zeros_like(linear), np.zeros(part_mask.shape)
+    height, width = part_mask.shape
+    inner_colours = np.pad(np.where(inner[..., None], linear, 0.0), ((1, 1), (1, 1), (0, 0)))
     known = np.pad(inner, 1)
     for y in range(3):
         for x in range(3):
             view = np.s_[y : y + height, x : x + width]
-            total, count = total + told[view], count + known[view]
+            total, count = total + inner_colours[view], count + known[view]
     mean = total / np.maximum(count, 1)[..., None]
-    return np.where((cut & ~inner & (count > 0))[..., None], mean, linear)
+    return np.where((part_mask & ~inner & (count > 0))[..., None], mean, linear)
 
 
 def dilate(mask: np.ndarray) -> np.ndarray:
-    """A mask [H, W] and all pixels beside it."""
+    """A mask [H, W] grown by one pixel."""
     wide = np.pad(mask, 1)
     rows = wide[:-2] | wide[1:-1] | wide[2:]
     return rows[:, :-2] | rows[:, 1:-1] | rows[:, 2:]
