@@ -143,8 +143,8 @@ def _read_depth(path: Path) -> np.ndarray:
         return np.load(path, allow_pickle=False).astype(np.float32)
     from PIL import Image
 
-    with Image.open(path) as picture:
-        return np.asarray(picture, np.float32) / 1000
+    with Image.open(path) as millimetres:
+        return np.asarray(millimetres, np.float32) / 1000
 
 
 def _warn(text: str) -> None:

@@ -24,8 +24,8 @@ def transformed_points(poses: Tensor, points: Tensor) -> Tensor:
 
 def to_nearest(points: Tensor, others: Tensor) -> Tensor:
     """[B, N, 3]: from each of others [B, N, 3] to the nearest of points [B, M, 3]."""
-    nearest = torch.cdist(others, points).argmin(-1)
-    return points.gather(1, nearest[..., None].expand(-1, -1, 3)) - others
+    index = torch.cdist(others, points).argmin(-1)
+    return points.gather(1, index[..., None].expand(-1, -1, 3)) - others
 
 
 def nearest(
@@ -35,14 +35,13 @@ def nearest(
 
     Returns their points, the same points `later`, displacement to the part, and distance.
     """
-    pair_distance = torch.cdist(others, points)
-    distance_to_part, nearest = pair_distance.min(-1)
+    distance_to_part, index = torch.cdist(others, points).min(-1)
     distance, chosen = distance_to_part.topk(
         min(count, distance_to_part.shape[1]), largest=False, sorted=False
     )
     rows = chosen[..., None].expand(-1, -1, 3)
     chosen_points = others.gather(1, rows)
-    target = points.gather(1, nearest.gather(1, chosen)[..., None].expand(-1, -1, 3))
+    target = points.gather(1, index.gather(1, chosen)[..., None].expand(-1, -1, 3))
     return chosen_points, later.gather(1, rows), target - chosen_points, distance
 
 

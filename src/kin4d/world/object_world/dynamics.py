@@ -149,7 +149,7 @@ class PartDynamics(nn.Module):
             translation, rotation_vector = grasped_motion(robot - centre, steps, distance)
         own_step = points - state.previous
         pooled = []
-        for look, features in zip(
+        for encoder, features in zip(
             self.look,
             (
                 self._point_features(robot - centre, steps, to_part, after, distance, robot),
@@ -162,7 +162,7 @@ class PartDynamics(nn.Module):
             ),
             strict=True,
         ):
-            encoded = look(features)
+            encoded = encoder(features)
             pooled += [encoded.amax(1), encoded.mean(1)]
         extent = ((points - centre).square().mean(1) + 1e-8).sqrt()  # zero along flat directions
         # Last motion of the part, and the next motion of the robot beside it.
@@ -193,11 +193,11 @@ class PartDynamics(nn.Module):
         if generator is not None:
             noise = torch.randn(len(points), 3, generator=generator)
             noise_step = (gate > 0) * 1e-3 * log_std.clamp(-3, 3).exp() * noise
-        move = gate * (UNIT * outputs[:, :3] + share[:, :1] * translation) + noise_step
+        centre_step = gate * (UNIT * outputs[:, :3] + share[:, :1] * translation) + noise_step
         rotation = rotvec_to_matrix(
             gate * (_ROTATION_UNIT * outputs[:, 3:6] + share[:, 1:] * rotation_vector)
         )
-        translation = move + (centre - centre @ rotation.mT)[:, 0]
+        translation = centre_step + (centre - centre @ rotation.mT)[:, 0]
         moved = points @ rotation.mT + translation[:, None]
         pose = rotation @ state.pose + torch.nn.functional.pad(translation[..., None], (3, 0))
         return PartState(moved, points, memory, pose), log_std
@@ -209,10 +209,10 @@ class PartDynamics(nn.Module):
         displacement: Tensor,
         after: Tensor,
         distance: Tensor,
-        world: Tensor,
+        point: Tensor,
     ) -> Tensor:
         """Features of points: see `contact_features`."""
-        coarse = contact_features(position, step, displacement, after, distance, world)
+        coarse = contact_features(position, step, displacement, after, distance, point)
         if not self.config.fine:
             return coarse
         return torch.cat([coarse, fine_contact_features(displacement, after, distance)], -1)

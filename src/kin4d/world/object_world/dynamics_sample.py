@@ -36,7 +36,7 @@ class DynamicsSample:
         proprioception: [T, 4] float32: gripper opening from 0 (closed) to 1, and end-effector
             tracking error, m; NaN where unknown.
         scene: Key of the initial scene, equal for episodes that start alike; "" is unique.
-        part_ids: [P] what the parts were called before; parts that are hardly seen are left out.
+        part_ids: [P] original ids of the parts; parts with few visible points are left out.
     """
 
     robot_points: np.ndarray

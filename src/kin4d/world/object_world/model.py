@@ -109,9 +109,9 @@ class ObjectWorldModel:
         """Predict the motion of the parts.
 
         Args:
-            situation: What is known.
-            part: [H, W] int: the part of each pixel, if it is known; else the segmentation says.
-            seed: Of one of many futures; the likeliest one if None.
+            observation: The input.
+            part: [H, W] int: part of each pixel, if known; else predicted by the segmenter.
+            seed: Seed of a sample; the most likely motion if None.
         """
         generator = None if seed is None else torch.Generator().manual_seed(seed)
         robot = observation.robot.mask[0] > 0

@@ -132,4 +132,4 @@ def evaluate_refinement(refiner: RefineNet, batches: list[RefineBatch]) -> dict[
                 for figures, rgb in ((refined_db, predicted), (composite, batch.view[:, :3])):
                     error = (rgb[number] - batch.rgb[number]).square().mean(0)[region].mean()
                     figures.append(float(-10 * (error / 4 + 1e-6).log10()))
-    return {"changed_db": float(np.mean(refined_db)), "staged_db": float(np.mean(composite))}
+    return {"changed_db": float(np.mean(refined_db)), "composite_db": float(np.mean(composite))}

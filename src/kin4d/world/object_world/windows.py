@@ -53,9 +53,9 @@ def sample_windows(
     does not move, and two are of episodes of one scene that diverge there: a success and a near
     miss. The batch of a step depends on the seed and the step alone.
     """
-    kinds_of = [_window_kinds(one, length) for one in samples]
+    kinds_per_sample = [_window_kinds(sample, length) for sample in samples]
     moving, near_static, every = (
-        _window_starts(kinds_of, kinds)
+        _window_starts(kinds_per_sample, kinds)
         for kinds in ((_MOVING,), (_NEAR_STATIC,), (_STATIC, _MOVING, _NEAR_STATIC))
     )
     diverging, other = _diverging_pairs(samples, length), 0
@@ -63,12 +63,12 @@ def sample_windows(
         rng = np.random.default_rng([seed, step])
         items = []
         for slot in range(batch):
-            rotation = slot % 8
-            if rotation < 6 or not diverging:
+            role = slot % 8
+            if role < 6 or not diverging:
                 kinds = (moving, every, near_static, moving, every, moving, near_static, moving)
-                wanted = kinds[rotation] if len(kinds[rotation]) else every
+                wanted = kinds[role] if len(kinds[role]) else every
                 chosen, start, part = wanted[rng.integers(len(wanted))]
-            elif rotation == 6:
+            elif role == 6:
                 (chosen, other), start, part = diverging[rng.integers(len(diverging))]
             else:
                 chosen = other
@@ -77,11 +77,11 @@ def sample_windows(
         step += 1
 
 
-def _window_starts(kinds_of: Sequence[np.ndarray], kinds: tuple[int, ...]) -> np.ndarray:
+def _window_starts(kinds_per_sample: Sequence[np.ndarray], kinds: tuple[int, ...]) -> np.ndarray:
     """[N, 3] sample, frame and part of all windows of some kinds."""
-    found = [np.argwhere(np.isin(one, kinds)) for one in kinds_of]
-    numbers = np.repeat(np.arange(len(kinds_of)), [len(one) for one in found])
-    return np.column_stack([numbers, np.concatenate(found)])
+    starts = [np.argwhere(np.isin(each, kinds)) for each in kinds_per_sample]
+    sample_ids = np.repeat(np.arange(len(kinds_per_sample)), [len(each) for each in starts])
+    return np.column_stack([sample_ids, np.concatenate(starts)])
 
 
 def _window_kinds(sample: DynamicsSample, length: int) -> np.ndarray:
@@ -105,17 +105,17 @@ def _diverging_pairs(
     for number, sample in enumerate(samples):
         if sample.scene and np.isfinite(sample.proprioception[:, 0]).all():
             scenes.setdefault(sample.scene, []).append(number)
-    found = []
-    for alike in scenes.values():
-        for pair in combinations(alike, 2):
+    starts = []
+    for sample_ids in scenes.values():
+        for pair in combinations(sample_ids, 2):
             one, other = (samples[number] for number in pair)
             if one.motions.shape != other.motions.shape:
                 continue
             distance = one.part_points(one.parts) - other.part_points(one.parts)
             distance = np.linalg.norm(distance, axis=-1).mean(-1)
             diverges = (distance[:-length] < _MIN_MOTION) & (distance[length:] > _DIVERGED)
-            found += [(pair, *slot) for slot in np.argwhere(diverges)]
-    return found
+            starts += [(pair, *start) for start in np.argwhere(diverges)]
+    return starts
 
 
 def _window(

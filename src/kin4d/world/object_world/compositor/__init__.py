@@ -1,0 +1,1 @@
+"""Renders predicted part motions into frames with classical geometry and lighting."""

@@ -57,40 +57,35 @@ class Compositor:
         self.observation = observation
         known = np.isfinite(observation.xyz).all(-1)
         robot = observation.robot.mask[0] > 0
-        part_masks = [known & ~robot & (part == number) for number in moving]
+        part_masks = [known & ~robot & (part == part_id) for part_id in moving]
         hole = np.any([robot, *part_masks], axis=0)
         # Edge pixels are mixed with the surface behind.
         clean = known & ~dilate(hole)
         self.hole = ~clean
-        self._points = [observation.xyz[part_mask].astype(np.float64) for part_mask in part_masks]
+        self._points = [observation.xyz[mask].astype(np.float64) for mask in part_masks]
         self._shadows = Shadows(observation, part >= 0)
-        standing = observation.xyz[known & ~robot & (part >= 0)].astype(np.float64)
+        object_points = observation.xyz[known & ~robot & (part >= 0)].astype(np.float64)
         self.light = self._shadows.estimate_light(
-            observation.to_base(np.concatenate([observation.robot_dense_points[0], standing]))
+            observation.to_base(np.concatenate([observation.robot_dense_points[0], object_points]))
         )
         self._robot_rgb = relight(observation, self.light)
         static_ids = np.setdiff1d(part[part >= 0], moving)
-        static_masks = [known & ~robot & (part == number) for number in static_ids]
-        parents = [
-            parent_part(part_mask, static_masks, observation.xyz) for part_mask in part_masks
-        ]
+        static_masks = [known & ~robot & (part == part_id) for part_id in static_ids]
+        parents = [parent_part(mask, static_masks, observation.xyz) for mask in part_masks]
         self._surfels = (
             PartSurfels.of(part_masks, parents, observation, self.light) if part_masks else None
         )
         self.first_shadow = self._cast_shadow(0, np.tile(np.eye(4), (len(part_masks), 1, 1)))
         linear = to_linear(observation.image)
-        unshadowed = (
-            linear / (1 - self.light.power * self.first_shadow * self._shadows.table)[..., None]
-        )
+        shade = self.light.power * self.first_shadow * self._shadows.table
+        unshadowed = linear / (1 - shade)[..., None]
         filled = pyramid_inpaint(
             np.concatenate([unshadowed, observation.xyz[..., 2:]], axis=-1).astype(np.float32),
             clean,
         )
         depth = np.where(self.hole, filled[..., 3], observation.xyz[..., 2])
-        self._first_unshadowed, self._near_part = (
-            unshadowed,
-            [dilate(part_mask) & ~robot & known for part_mask in part_masks],
-        )
+        self._first_unshadowed = unshadowed
+        self._near_part = [dilate(mask) & ~robot & known for mask in part_masks]
         self._unshadowed = np.where(self.hole[..., None], filled[..., :3], unshadowed)
         for part_mask, parent in zip(part_masks, parents, strict=True):
             if parent is None:
@@ -108,22 +103,16 @@ class Compositor:
             frame: Its index.
             poses: [P, 4, 4] motions of the moving parts since the first frame, camera frame.
         """
-        robot, xyz, unshadowed, hole = (
-            self.observation.robot,
-            self.xyz.copy(),
-            self._unshadowed,
-            self.hole,
-        )
+        robot, xyz = self.observation.robot, self.xyz.copy()
+        unshadowed, hole = self._unshadowed, self.hole
         shadow = self._cast_shadow(frame, poses) * self._table
         has_moved = np.array([self._has_moved(k, pose) for k, pose in enumerate(poses)], bool)
         if not has_moved.all():  # parts that have not moved yet keep their pixels
             unchanged = np.any([self._near_part[k] for k in np.flatnonzero(~has_moved)], axis=0)
             for k in np.flatnonzero(has_moved):
                 unchanged &= ~self._near_part[k]
-            unshadowed, hole = (
-                np.where(unchanged[..., None], self._first_unshadowed, unshadowed),
-                hole & ~unchanged,
-            )
+            unshadowed = np.where(unchanged[..., None], self._first_unshadowed, unshadowed)
+            hole = hole & ~unchanged
             xyz[unchanged] = self.observation.xyz[unchanged]
         rgb = to_srgb(unshadowed * (1 - self.light.power * shadow)[..., None])
         moved = np.zeros(self.hole.shape, bool)
@@ -140,9 +129,9 @@ class Compositor:
             rgb=rgb, xyz=xyz, robot=on_robot, moved=moved, guessed=guessed, shadow=shadow
         )
 
-    def _has_moved(self, number: int, pose: np.ndarray) -> bool:
+    def _has_moved(self, part_id: int, pose: np.ndarray) -> bool:
         """Whether a part is away from its position in the first frame."""
-        points = self._points[number]
+        points = self._points[part_id]
         motion = points @ pose[:3, :3].T + pose[:3, 3] - points
         return bool(np.square(motion).sum(-1).max() > _STATIC**2)
 
@@ -167,13 +156,13 @@ def parts_that_moved(xyz: np.ndarray, part: np.ndarray, motions: np.ndarray) -> 
         motions: [T, P, 4, 4] in the same coordinate frame.
     """
     moving = []
-    for number in range(motions.shape[1]):
-        points = xyz[(part == number) & np.isfinite(xyz).all(-1)]
+    for part_id in range(motions.shape[1]):
+        points = xyz[(part == part_id) & np.isfinite(xyz).all(-1)]
         if len(points):
-            transformed = np.einsum("tij,nj->tni", motions[:, number, :3, :3], points)
-            transformed += motions[:, number, None, :3, 3]
+            transformed = np.einsum("tij,nj->tni", motions[:, part_id, :3, :3], points)
+            transformed += motions[:, part_id, None, :3, 3]
             if np.linalg.norm(transformed - points, axis=-1).max() > _MIN_MOTION:
-                moving.append(number)
+                moving.append(part_id)
     return np.array(moving, int)
 
 
@@ -202,7 +191,7 @@ def pyramid_inpaint(image: np.ndarray, known: np.ndarray) -> np.ndarray:
 def _smooth(image: np.ndarray) -> np.ndarray:
     """An image filtered by (1, 2, 1) / 4 along both axes."""
     for axis in (0, 1):
-        pad = [(1, 1) if one == axis else (0, 0) for one in range(3)]
+        pad = [(1, 1) if k == axis else (0, 0) for k in range(3)]
         wide = np.pad(image, pad, mode="edge")
         before, here, after = (
             np.take(wide, range(k, k + image.shape[axis]), axis) for k in range(3)

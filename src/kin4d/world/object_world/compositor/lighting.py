@@ -59,10 +59,12 @@ class Shadows:
         above = points[points[:, 2] > 0]
         slant = keys / keys[:, 2:]
         flat = above[None] - slant[:, None] * above[None, :, 2:]
-        visible = flat @ observation.base_in_camera[:3, :3].T + observation.base_in_camera[:3, 3]
-        image = visible @ camera.K.T
-        in_front = image[..., 2] > 1e-3
-        u, v = (np.rint(image[..., k] / np.where(in_front, image[..., 2], 1)) for k in (0, 1))
+        camera_points = (
+            flat @ observation.base_in_camera[:3, :3].T + observation.base_in_camera[:3, 3]
+        )
+        pixels = camera_points @ camera.K.T
+        in_front = pixels[..., 2] > 1e-3
+        u, v = (np.rint(pixels[..., k] / np.where(in_front, pixels[..., 2], 1)) for k in (0, 1))
         inside = in_front & (u >= 0) & (v >= 0) & (u < camera.width) & (v < camera.height)
         shape = (len(keys), camera.height, camera.width)
         hits = np.zeros(shape, np.float32)
@@ -96,10 +98,8 @@ class Shadows:
 
 def brightness(normals: np.ndarray, observation: Observation, light: Light) -> np.ndarray:
     """[N] brightness of a white surface with unit normals [N, 3] in the camera frame."""
-    rotation, lights = (
-        observation.base_in_camera[:3, :3],
-        Lights(key=light.key, up=np.array([0.0, 0.0, 1.0])),
-    )
+    rotation = observation.base_in_camera[:3, :3]
+    lights = Lights(key=light.key, up=np.array([0.0, 0.0, 1.0]))
     height = 0.5 + 0.5 * normals @ (rotation @ lights.up)
     sky = lights.floor_power + (lights.sky_power - lights.floor_power) * height
     return sky + lights.key_power * np.maximum(normals @ (rotation @ light.key), 0.0)

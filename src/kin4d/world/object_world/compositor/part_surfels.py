@@ -93,9 +93,9 @@ class PartSurfels:
         """Quads of the parts that the first frame shows.
 
         Args:
-            cuts: [H, W] bool each, none empty: masks of the parts.
-            hosts: Masks of the parts they belong to, None for separate objects.
-            situation: The first frame.
+            part_masks: [H, W] bool each, none empty: masks of the parts.
+            parents: Masks of the parts they belong to, None for separate objects.
+            observation: The first frame.
             light: Its light.
         """
         linear, pieces, count = to_linear(observation.image), [], 0
@@ -147,9 +147,9 @@ class PartSurfels:
                 )
                 count += len(interior.vertices)
         vertices, faces, owner, colour, normal, lit, interiors = (
-            np.concatenate(owners) for owners in zip(*pieces, strict=True)
+            np.concatenate(arrays) for arrays in zip(*pieces, strict=True)
         )
-        part = np.concatenate([np.full(len(one[0]), one[2][0]) for one in pieces])
+        part = np.concatenate([np.full(len(piece[0]), piece[2][0]) for piece in pieces])
         return cls(
             vertices,
             part.astype(np.int32)[:, None],
@@ -171,7 +171,7 @@ class PartSurfels:
         Args:
             poses: Motions since the first frame.
             depth: [H, W] m of the background.
-            shown: [P] bool: parts to render; all if None.
+            selected: [P] bool: parts to render; all if None.
         """
         slides = np.trace(poses[:, :3, :3], axis1=1, axis2=2) > 1 + 2 * np.cos(_MAX_SLIDE_ROTATION)
         active = slides[self.owner] | ~self.interior
@@ -191,10 +191,10 @@ class PartSurfels:
         visible = (coarse.face >= 0) & ~(coarse.xyz[..., 2] > depth + DEPTH_TOLERANCE)
         return LayerRender(visible=visible, xyz=coarse.xyz, coverage=coverage, rgb=rgb)
 
-    def _subset(self, owners: np.ndarray) -> PartSurfels:
-        """A subset of the faces [F]."""
+    def _subset(self, chosen: np.ndarray) -> PartSurfels:
+        """The chosen faces, [F] bool."""
         names = ("faces", "owner", "colour", "normal", "lit", "interior")
-        return replace(self, **{name: getattr(self, name)[owners] for name in names})
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def _fragments(self, poses: np.ndarray, camera: Camera) -> Fragments:
         weights = np.ones(self.part.shape, np.float32)

@@ -29,7 +29,7 @@ def surface_normals(xyz: np.ndarray, part_mask: np.ndarray) -> np.ndarray:
         gap = np.full_like(np.take(points, [0], axis), np.nan)
         before, after = np.concatenate([gap, step], axis), np.concatenate([step, gap], axis)
         distance = [
-            np.nan_to_num(np.linalg.norm(one, axis=-1), nan=np.inf) for one in (before, after)
+            np.nan_to_num(np.linalg.norm(step, axis=-1), nan=np.inf) for step in (before, after)
         ]
         nearer = np.where((distance[0] <= distance[1])[..., None], before, after)
         slopes.append(np.where((np.minimum(*distance) < _MAX_STEP)[..., None], nearer, np.nan))
