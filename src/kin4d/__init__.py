@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kin4d.neurok.body import LearnedBody as LearnedBody
     from kin4d.render.pointmaps import render_bodies as render_bodies
     from kin4d.render.pointmaps import render_clip as render_clip
+    from kin4d.viewer.player import show as show
     from kin4d.world.imagine import imagine as imagine
     from kin4d.world.model import load_world_model as load_world_model
 
@@ -58,6 +59,7 @@ _HOME = {
     "bake": "bodies.body",
     "render_bodies": "render.pointmaps",
     "render_clip": "render.pointmaps",
+    "show": "viewer.player",
     "simulate": "dynamics.simulate",
     "sweep_joints": "bodies.body",
     "write_clip": "export",

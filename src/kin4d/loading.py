@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from kin4d.bodies.body import Body
     from kin4d.dynamics.materials import Material
     from kin4d.geometry.mesh import Mesh
+    from kin4d.geometry.up_axis import UpAxis
 
 BodyType = Literal["auto", "learned", "articulated", "rigid", "solid", "sheet"]
-UpAxis = Literal["y", "z"]
 MIN_CONFIDENCE = 0.02
 """Confidence of a learned body below which `load` warns."""
 
@@ -30,13 +30,6 @@ SIDES = {
     "top": (2, 1),
 }
 """Sides of a bounding box by name: axis and sign."""
-
-
-@runtime_checkable
-class Predicted(Protocol):
-    """A body that a network made: how well it knows such shapes, 0 to 1, or None if not stored."""
-
-    confidence: float | None
 
 
 class LowConfidenceWarning(UserWarning):
@@ -69,7 +62,7 @@ def load(
             finds a part that moves, else rigid.
         weights: Of learned and articulated bodies; see `kin4d.neurok.from_pretrained`.
         material: A name or a `Material`: density, thickness and stiffness.
-        up: The axis of the file that points up; by default y for meshes, a clip's own for clips.
+        up: The axis of a mesh file that points up; see `Mesh.load`. Clips are z-up.
         size: Metres of the diagonal of its bounding box; None keeps the file's.
         pin: Sides (`SIDES`) of a solid or a sheet that are fixed.
         dof: How many coordinates a learned body gets; None lets the spectrum decide.
@@ -82,7 +75,7 @@ def load(
     what = str(what)
     suffix = Path(what).suffix.lower()
     if suffix in READS or suffix == ".npz":
-        mesh = _oriented(*_read(what, up), size=size)
+        mesh = _read(what, up, size)
         chosen = material_of(material) if material is not None else None
         return _mesh_body(mesh, body_type, weights, chosen, pin, dof)
     if body_type != "auto" or pin or size is not None or dof is not None:
@@ -102,29 +95,24 @@ def side_vertices(vertices: np.ndarray, side: str) -> np.ndarray:
     return along >= along.max() - 0.02 * max(np.ptp(along), 1e-9)
 
 
-def z_up(points: np.ndarray, up: str) -> np.ndarray:
-    """Points [..., 3] of a file whose axis `up` points up, with z up."""
-    return points if up == "z" else points @ np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]])
-
-
-def _read(path: str, up: UpAxis | None) -> tuple[Mesh, str]:
+def _read(path: str, up: UpAxis | None, size: float | None) -> Mesh:
+    """The mesh of a file, scaled to `size`."""
     from kin4d.geometry.clip import Clip
     from kin4d.geometry.mesh import Mesh
 
     if Path(path).suffix.lower() != ".npz":
-        return Mesh.load(path), up or "y"
-    clip = Clip.load(path)
-    return clip.mesh.replace_vertices(clip.vertices[0]), up or clip.up
-
-
-def _oriented(mesh: Mesh, up: str, *, size: float | None) -> Mesh:
-    """The mesh with z up, scaled to `size`."""
-    scale = 1.0
-    if size is not None:
-        if not (np.isfinite(size) and size > 0):
-            raise InputError("size must be positive", value=size, allowed="metres, > 0")
-        scale = size / mesh.bbox_diagonal
-    return mesh.replace_vertices(scale * z_up(mesh.vertices, up))
+        mesh = Mesh.load(path, up=up)
+    elif up is not None:
+        raise InputError("clips are z-up: an up axis is for mesh files", value=up)
+    else:
+        clip = Clip.load(path)
+        mesh = clip.mesh.replace_vertices(clip.vertices[0])
+    if size is None:
+        return mesh
+    if not (np.isfinite(size) and size > 0):
+        raise InputError("size must be positive", value=size, allowed="metres, > 0")
+    scale = size / mesh.bbox_diagonal
+    return mesh.transformed(np.diag([scale, scale, scale, 1.0]))
 
 
 def _named_body(name: str, seed: int, package_path: Sequence[str | Path]) -> Body:

@@ -26,7 +26,7 @@ def test_a_lid_is_lifted(capsys, tmp_path: Path, lift: tuple[float, float, float
     save_mesh(chest.replace_vertices(goal), tmp_path / "open.obj")
     way = tmp_path / "way.npz"
     files = [tmp_path / "chest.obj", "--target", tmp_path / "open.obj", "-o", way]
-    code = main(["fit", *map(str, files), "--up", "z", "--json"])
+    code = main(["fit", *map(str, files), "--json"])
     out, err = capsys.readouterr()
     assert code == 0, err
     told, clip = json.loads(out), Clip.load(way)

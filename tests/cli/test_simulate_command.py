@@ -27,7 +27,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 @pytest.fixture
 def brick(tmp_path: Path) -> Path:
     path = tmp_path / "brick.obj"
-    save_mesh(box((0.2, 0.3, 0.1)), path)
+    save_mesh(box((0.2, 0.1, 0.3)), path)
     return path
 
 
@@ -50,7 +50,7 @@ def test_a_brick_falls_on_the_ground_and_stays(capsys, tmp_path: Path, brick: Pa
     assert code == 0, err
     told = json.loads(out)
     clip = Clip.load(clip_file)
-    # The file's y axis is up: it stands 0.3 m high, and falls until its lower side is 0.2 m lower.
+    # It stands 0.3 m high, and falls until its lower side is 0.2 m lower.
     assert np.ptp(clip.vertices[0, :, 2]) == pytest.approx(0.3, abs=1e-6)
     assert clip.vertices[-1, :, 2].min() == pytest.approx(-0.35, abs=0.003)
     assert told["mass_kg"] == pytest.approx(0.006 * 600, rel=1e-6)

@@ -36,9 +36,10 @@ def picture(seed: int, mode: str = "RGB", size: tuple[int, int] = (8, 4)) -> Ima
 
 @pytest.fixture
 def door() -> Clip:
-    """A skinned clip, y-up as glTF is: a door that opens and closes in its frame."""
+    """A skinned clip of a z-up source: a door that opens and closes in its frame."""
     body = hinge()
-    return replace(bake(body, sweep_joints(body, frames=12), fps=30.0), up="y")
+    clip = bake(body, sweep_joints(body, frames=12), fps=30.0)
+    return replace(clip, mesh=replace(clip.mesh, source_up="z"))
 
 
 @pytest.fixture
@@ -82,10 +83,11 @@ def cloth() -> Clip:
         groups=("left", "right"),
         face_group=np.array([0, 0, 1, 1]),
         name="my cloth",
+        source_up="z",
     )
     moving = vertices + random.normal(size=(5, 6, 3)) * 0.1
     energy = {"energy": np.arange(5.0)}
-    return Clip(mesh=mesh, vertices=moving, fps=12.5, up="y", diagnostics=energy)
+    return Clip(mesh=mesh, vertices=moving, fps=12.5, diagnostics=energy)
 
 
 class GlbReader:

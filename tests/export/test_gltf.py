@@ -47,7 +47,7 @@ def test_faces_are_split_by_material_on_shared_vertices(cloth, tmp_path, read_gl
 
 def test_skin_gives_back_every_frame_and_is_small(door, tmp_path, read_glb):
     glb = read_glb(write_glb(door, tmp_path / "skin.glb"))
-    np.testing.assert_allclose(glb.skinned(), door.vertices, atol=2e-6)
+    np.testing.assert_allclose(glb.skinned(), door.vertices @ Z_TO_Y.T, atol=2e-6)
     np.testing.assert_allclose(glb.times(), door.times, rtol=1e-6)
     moving = {c.target.node for a in glb.gltf.animations for c in a.channels}
     assert {glb.gltf.nodes[node].name for node in moving} == {"door"}
@@ -66,7 +66,7 @@ def test_joints_that_carry_nothing_are_left_out(door, tmp_path, read_glb):
     )
     glb = read_glb(write_glb(replace(door, skin=extra), tmp_path / "a.glb"))
     assert "idle" not in {node.name for node in glb.gltf.nodes}
-    np.testing.assert_allclose(glb.skinned(), door.vertices, atol=2e-6)
+    np.testing.assert_allclose(glb.skinned(), door.vertices @ Z_TO_Y.T, atol=2e-6)
 
 
 @settings(
@@ -91,9 +91,9 @@ def test_blended_skins_with_repeated_and_weightless_joints(seed, width, joints, 
         transforms=transforms,
     )
     vertices = np.stack([skin.apply(pose, mesh.vertices) for pose in transforms])
-    clip = Clip(mesh=mesh, vertices=vertices, fps=10, skin=skin, up="y")
+    clip = Clip(mesh=mesh, vertices=vertices, fps=10, skin=skin)
     glb = read_glb(write_glb(clip, tmp_path / "blend.glb"))
-    np.testing.assert_allclose(glb.skinned(), clip.vertices, atol=1e-5)
+    np.testing.assert_allclose(glb.skinned(), clip.vertices @ Z_TO_Y.T, atol=1e-5)
     used = glb.attribute("WEIGHTS_0") > 0
     for row, mask in zip(glb.attribute("JOINTS_0"), used, strict=True):
         assert len(set(row[mask])) == mask.sum()
@@ -112,7 +112,7 @@ def test_rotations_never_jump_to_the_far_side(tmp_path, read_glb):
 
 @pytest.mark.parametrize("skin", [True, False])
 def test_z_up_turns_the_root_and_leaves_the_vertices(door, tmp_path, skin, read_glb):
-    glb = read_glb(write_glb(replace(door, up="z"), tmp_path / "z.glb", skin=skin))
+    glb = read_glb(write_glb(door, tmp_path / "z.glb", skin=skin))
     np.testing.assert_allclose(glb.attribute("POSITION"), door.mesh.vertices, atol=1e-6)
     if skin:
         np.testing.assert_allclose(glb.skinned(), door.vertices @ Z_TO_Y.T, atol=3e-6)
@@ -122,14 +122,15 @@ def test_z_up_turns_the_root_and_leaves_the_vertices(door, tmp_path, skin, read_
 
 
 def test_one_frame_is_a_still_mesh(door, tmp_path, read_glb):
-    still = Clip(mesh=door.mesh, vertices=door.vertices[5:6], fps=24, up="y")
+    still = Clip(mesh=door.mesh, vertices=door.vertices[5:6], fps=24)
     path = write_glb(still, tmp_path / "still.glb")
     glb = read_glb(path)
     assert not glb.gltf.animations
     assert not glb.gltf.skins
     np.testing.assert_array_equal(glb.attribute("POSITION"), door.vertices[5])
     loaded = trimesh.load_scene(path, process=False).to_mesh()
-    np.testing.assert_allclose(loaded.bounds, still.bounds, atol=1e-6)
+    turned = still.vertices[0] @ Z_TO_Y.T
+    np.testing.assert_allclose(loaded.bounds, [turned.min(0), turned.max(0)], atol=1e-6)
     assert loaded.area == pytest.approx(float(still.mesh.face_areas.sum()), rel=1e-5)
 
 
@@ -221,10 +222,10 @@ def test_khronos_validator_finds_nothing(door, cloth, tmp_path, validate):
     chain = slider_chain()
     clips = [door, cloth, bake(chain, sweep_joints(chain, frames=6))]
     clips += [Clip(mesh=clip.mesh, vertices=clip.vertices[:1], fps=1) for clip in clips]
-    cases = itertools.product(clips, (None, False), (False, True), ("y", "z"))
+    cases = itertools.product(clips, (None, False), (False, True))
     paths = [
-        write_glb(replace(clip, up=up), tmp_path / f"{i}.glb", skin=skin, normals=normals)
-        for i, (clip, skin, normals, up) in enumerate(cases)
+        write_glb(clip, tmp_path / f"{i}.glb", skin=skin, normals=normals)
+        for i, (clip, skin, normals) in enumerate(cases)
     ]
     validate(*paths)
 

@@ -54,7 +54,7 @@ def test_failure_leaves_the_old_cache(door, tmp_path, monkeypatch):
     def fail(*arguments):
         raise RuntimeError("power cut")
 
-    monkeypatch.setattr(pc2, "write_obj", fail)
+    monkeypatch.setattr(pc2, "save_mesh", fail)
     with pytest.raises(RuntimeError):
         write_pc2(door, path)
     assert path.read_bytes() == b"precious"

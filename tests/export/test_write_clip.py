@@ -29,5 +29,9 @@ def test_options_of_another_format_are_named(door, tmp_path):
 def test_unknown_suffix_lists_the_known(door, tmp_path):
     with pytest.raises(InputError, match=r"\.glb.*\.usdz.*\.pc2.*\.npz.*folder"):
         write_clip(door, tmp_path / "a.fbx")
-    with pytest.raises(InputError, match="rendered"):
-        write_clip(door, tmp_path / "a.mp4")
+
+
+def test_movies_are_rendered(door, tmp_path):
+    path = door.save(tmp_path / "door.gif", width=48, height=32)
+    assert path.read_bytes()[:3] == b"GIF"
+    assert door.render(width=48, height=32).rgb.shape == (len(door), 32, 48, 3)

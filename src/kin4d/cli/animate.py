@@ -7,8 +7,10 @@ from typing import Annotated
 
 import tyro
 
+from kin4d.bodies.capabilities import Predicted
 from kin4d.cli.output import check_memory, print_result, save_clip_output
-from kin4d.loading import Predicted, UpAxis, load
+from kin4d.geometry.up_axis import UpAxis
+from kin4d.loading import load
 
 
 def animate_command(
@@ -36,7 +38,7 @@ def animate_command(
         random_states: How many random plausible states to visit after the sweep.
         fps: Frames per second.
         weights: For meshes: a name that ships, a file, a folder or a hub id.
-        up: The axis that points up in a mesh file; y by default.
+        up: The axis that points up in a mesh file; y by default, or what a DAE file states.
         dof: How many coordinates a mesh gets; by default as many as move it visibly.
         articulate: Cut a mesh into rigid parts on hinges and slides, and sweep these.
         seed: Of random states, and of an object category.

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
 from kin4d.cli.output import load_clip_input, print_result, save_clip_output
+from kin4d.geometry.up_axis import UpAxis
 
 
 def export_command(
     file: Annotated[Path, tyro.conf.Positional],
     *,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
-    up: Literal["y", "z"] | None = None,
+    up: UpAxis | None = None,
     width: int = 720,
     height: int = 480,
     json: bool = False,
@@ -24,7 +25,7 @@ def export_command(
     Args:
         file: A clip (.npz) of another command, or a mesh, which becomes a clip of one frame.
         output: Target; its suffix chooses the format, and no suffix means a folder of OBJs.
-        up: The axis that points up, where the file does not say: a clip knows, a mesh is y-up.
+        up: The axis that points up in a mesh file; y by default, or what a DAE file states.
         width: Movie width in pixels.
         height: Movie height in pixels.
         json: Print JSON for machines.

@@ -10,7 +10,8 @@ import tyro
 
 from kin4d.cli.output import print_result, save_clip_output
 from kin4d.errors import InputError
-from kin4d.loading import UpAxis, load, z_up
+from kin4d.geometry.up_axis import UpAxis, to_z_up
+from kin4d.loading import load
 
 _FRAMES = 24
 
@@ -21,7 +22,7 @@ def fit_command(
     target: Path,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     weights: str = "small",
-    up: UpAxis = "y",
+    up: UpAxis | None = None,
     partial: bool = False,
     seed: int = 0,
     json: bool = False,
@@ -37,7 +38,8 @@ def fit_command(
             .npy [M, 3] or .xyz (metres).
         output: GLB, USD, PC2, NPZ, MP4, GIF, or a folder for an OBJ sequence.
         weights: For meshes: a name that ships, a file, a folder or a hub id.
-        up: The axis that points up in mesh files, and in the target of a mesh file.
+        up: The axis that points up in mesh files (y by default, or what a DAE file states) and in
+            points (by default as in the file of the body; z for robots and objects).
         partial: The target shows only some of the surface, as one camera sees it.
         seed: Of sampling.
         json: Print JSON for machines.
@@ -52,12 +54,11 @@ def fit_command(
     if Path(what).suffix.lower() in READS:
         body = load(what, body_type="learned", weights=weights, up=up)
     else:
-        body, up = load(what, seed=seed), "z"
+        body = load(what, seed=seed)
     if target.suffix.lower() in (".npy", ".xyz", ".txt"):
-        aim = z_up(_points(target), up)
+        aim = to_z_up(_points(target), up or body.rest.source_up or "z")
     else:
-        mesh = Mesh.load(target)
-        aim = mesh.replace_vertices(z_up(mesh.vertices, up))
+        aim = Mesh.load(target, up=up)
     found = fit_body(body, aim, partial=partial, seed=seed)
     ease = torch.linspace(0, 1, _FRAMES, dtype=torch.float64)[:, None]
     ease = ease * ease * (3 - 2 * ease)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from kin4d.files import json_text
 
 if TYPE_CHECKING:
     from kin4d.geometry.clip import Clip
-    from kin4d.geometry.mesh import Mesh
+    from kin4d.geometry.up_axis import UpAxis
 
 
 def print_result(text: str, data: dict[str, Any], *, as_json: bool) -> None:
@@ -55,34 +54,21 @@ def save_clip_output(clip: Clip, path: Path, *, width: int = 720, height: int = 
         width: Movie width in pixels.
         height: Movie height in pixels.
     """
-    from kin4d.export import write_clip
-    from kin4d.export.video import VIDEO_SUFFIXES, write_video
+    from kin4d.export.video import VIDEO_SUFFIXES
 
-    if path.suffix.lower() in VIDEO_SUFFIXES:
-        from kin4d.render.pointmaps import render_clip
-
-        check_memory(len(clip), pixels=width * height)
-        video = render_clip(clip, width=width, height=height)
-        return write_video(video.rgb, path, fps=clip.fps)
-    return write_clip(clip, path)
+    if path.suffix.lower() not in VIDEO_SUFFIXES:
+        return clip.save(path)
+    check_memory(len(clip), pixels=width * height)
+    return clip.save(path, width=width, height=height)
 
 
-def load_clip_input(path: Path, *, up: str | None = None) -> Clip:
-    """Read a clip (.npz), or a mesh as a clip of one frame.
-
-    `up` says which axis points up where the file does not: a clip knows, a mesh is taken as y-up.
-    """
+def load_clip_input(path: Path, *, up: UpAxis | None = None) -> Clip:
+    """Read a clip (.npz), or a mesh, whose axis `up` points up, as a clip of one frame."""
     from kin4d.geometry.clip import Clip
     from kin4d.geometry.mesh import Mesh
 
-    if path.suffix.lower() == ".npz":
-        clip = Clip.load(path)
-        return replace(clip, up=up) if up else clip
-    return static_clip(Mesh.load(path), up=up or "y")
-
-
-def static_clip(mesh: Mesh, *, up: str) -> Clip:
-    """A mesh as a clip of one frame."""
-    from kin4d.geometry.clip import Clip
-
-    return Clip(mesh=mesh, vertices=mesh.vertices[None], fps=24.0, up=up)
+    if path.suffix.lower() != ".npz":
+        return Clip.still(Mesh.load(path, up=up))
+    if up is not None:
+        raise InputError("clips are z-up: --up is for mesh files", value=up)
+    return Clip.load(path)

@@ -11,7 +11,8 @@ import tyro
 from kin4d.cli.body_loader import read_push
 from kin4d.cli.output import check_memory, print_result, print_warning, save_clip_output
 from kin4d.errors import InputError
-from kin4d.loading import BodyType, UpAxis, load
+from kin4d.geometry.up_axis import UpAxis
+from kin4d.loading import BodyType, load
 
 if TYPE_CHECKING:
     from kin4d.bodies.body import Body
@@ -69,7 +70,7 @@ def simulate_command(
         fps: Frames per second of the result.
         dt: Longest time step, s.
         integrator: variational, unless to compare.
-        up: Which axis of a mesh file points up; y by default.
+        up: The axis that points up in a mesh file; y by default, or what a DAE file states.
         weights: Of learned and articulated bodies: a name that ships, a file, a folder or a hub id.
         size: Metres of the diagonal of a mesh file's bounding box; the file's own if not given.
         seed: Of an object category.
@@ -77,8 +78,8 @@ def simulate_command(
         json: Print JSON for machines.
     """
     import kin4d.dynamics.simulate as mechanics
+    from kin4d.bodies.capabilities import FloatingRoot, modal_stiffness
     from kin4d.bodies.floating import FloatingBase
-    from kin4d.bodies.modal import modal_stiffness
     from kin4d.dynamics import forces, materials
     from kin4d.dynamics.scene import Actor, Scene
     from kin4d.dynamics.simulation import DivergedError
@@ -94,7 +95,7 @@ def simulate_command(
         pin=pin,
         seed=seed,
     )
-    if (floating or height > 0) and not isinstance(body, FloatingBase):
+    if (floating or height > 0) and not isinstance(body, FloatingRoot):
         body = FloatingBase(body)
     check_memory(int(max(seconds * fps, 0)) + 1, vertices=len(body.rest.vertices))
     acting: list[forces.Force] = [read_push(text, body) for text in push]

@@ -35,8 +35,8 @@ def write_glb(
     With a skin, each joint that carries vertices becomes a node with translation and rotation
     keys: the file grows by 28 bytes per joint and frame. Without one, each frame is a morph
     target and their weights are animated: 12 bytes per vertex and frame. Both play linearly
-    between frames. A clip of one frame is written as a still mesh. A z-up clip gets a root that
-    turns it to glTF's y-up; the vertices stay as they are.
+    between frames. A clip of one frame is written as a still mesh. The root turns it from z-up to
+    glTF's y-up; the vertices stay as they are.
 
     Args:
         clip: The animation.
@@ -51,8 +51,7 @@ def write_glb(
             f"clip of '{clip.mesh.name}' has no skin", hint="leave out skin=True for morph targets"
         )
     builder = GlbBuilder()
-    rotation = {"rotation": _Z_TO_Y} if clip.up == "z" else {}
-    root: dict[str, Any] = {"name": clip.mesh.name, **rotation}
+    root: dict[str, Any] = {"name": clip.mesh.name, "rotation": _Z_TO_Y}
     scene = [builder.add("nodes", root)]
     if len(clip) == 1:
         still = clip.mesh

@@ -11,7 +11,8 @@ import numpy as np
 from kin4d.errors import OutputError
 from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
-from kin4d.geometry.io.obj import write_obj
+from kin4d.geometry.io.mesh_file import save_mesh
+from kin4d.geometry.up_axis import DEFAULT_UP, from_z_up
 
 
 def write_pc2(clip: Clip, path: str | Path) -> Path:
@@ -31,8 +32,9 @@ def write_pc2(clip: Clip, path: str | Path) -> Path:
     with atomic_path(path) as temporary:
         with temporary.open("wb") as file:
             file.write(struct.pack("<12siiffi", b"POINTCACHE2", 1, points, 0.0, 1.0, frames))
-            file.write(np.asarray(clip.vertices, "<f4").data)
+            vertices = from_z_up(clip.vertices, clip.mesh.source_up or DEFAULT_UP)
+            file.write(np.ascontiguousarray(vertices, "<f4").data)
         # One object: importers split a file at object names, and the cache would not fit a piece.
         whole = replace(clip.mesh, groups=(clip.mesh.name,), face_group=None)
-        write_obj(whole, path.with_suffix(".obj"))
+        save_mesh(whole, path.with_suffix(".obj"))
     return path

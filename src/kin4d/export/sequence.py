@@ -10,6 +10,7 @@ from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.io.obj import write_obj
 from kin4d.geometry.io.ply import write_ply
+from kin4d.geometry.up_axis import DEFAULT_UP, from_z_up
 from kin4d.progress import track
 
 
@@ -33,10 +34,11 @@ def write_sequence(
             value=others[0],
             hint="name a new or empty folder",
         )
+    up = clip.mesh.source_up or DEFAULT_UP
     with atomic_path(folder) as temporary:
         temporary.mkdir()
         for i, vertices in track(enumerate(clip.vertices), "writing frames", total=len(clip)):
-            mesh = clip.mesh.replace_vertices(vertices)
+            mesh = clip.mesh.replace_vertices(from_z_up(vertices, up))
             path = temporary / f"frame_{i:04d}.{format}"
             if format == "ply":
                 write_ply(mesh, path)

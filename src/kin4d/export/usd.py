@@ -89,7 +89,7 @@ def _write_stage(
     from pxr import Usd, UsdGeom
 
     stage = Usd.Stage.CreateNew(str(path))
-    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z if clip.up == "z" else UsdGeom.Tokens.y)
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
     UsdGeom.SetStageMetersPerUnit(stage, UsdGeom.LinearUnits.meters)
     stage.SetTimeCodesPerSecond(clip.fps)
     stage.SetFramesPerSecond(clip.fps)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +14,13 @@ from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.skin import SkinAnimation
 
+if TYPE_CHECKING:
+    from kin4d.geometry.pointmap import PointmapVideo
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Clip:
-    """Geometry over time with fixed topology.
+    """Geometry over time with fixed topology, z up.
 
     Attributes:
         mesh: The surface; its own vertices are the rest pose.
@@ -25,7 +29,6 @@ class Clip:
         q: [T, k] float64 generalised coordinates, or None.
         skin: The same motion as joints, where the body is made of rigid parts; else None.
         diagnostics: Per-frame arrays [T, ...] by name: energies (J), contact counts, ...
-        up: The axis that points up, "z" (the world of bodies) or "y" (many mesh files).
     """
 
     mesh: Mesh
@@ -34,7 +37,6 @@ class Clip:
     q: np.ndarray | None = None
     skin: SkinAnimation | None = None
     diagnostics: Mapping[str, np.ndarray] = field(default_factory=lambda: MappingProxyType({}))
-    up: str = "z"
 
     def __post_init__(self) -> None:
         vertices = np.ascontiguousarray(self.vertices, np.float32)
@@ -56,8 +58,6 @@ class Clip:
                 f"in single precision are {step:.3g} m apart where it is",
                 hint="move it nearer to the origin, or scale it",
             )
-        if self.up not in ("y", "z"):
-            raise InputError("unknown up axis of a clip", value=self.up, allowed="'y' or 'z'")
         if not (np.isfinite(self.fps) and self.fps > 0):
             raise InputError("clip fps must be positive", value=self.fps)
         frames = len(vertices)
@@ -87,15 +87,37 @@ class Clip:
         """[2, 3] metres: box of all frames."""
         return np.stack([self.vertices.min((0, 1)), self.vertices.max((0, 1))]).astype(np.float64)
 
-    def save(self, path: str | Path) -> Path:
-        """Write everything to one .npz archive, atomically and without pickle."""
-        from kin4d.geometry.io.clip_file import save_clip
+    @classmethod
+    def still(cls, mesh: Mesh) -> Clip:
+        """A mesh as a clip of one frame."""
+        return cls(mesh=mesh, vertices=mesh.vertices[None], fps=24.0)
 
-        return save_clip(self, path)
+    # Writing, drawing and showing are functions of packages above this one: these three call them
+    # by their public names.
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write by suffix: .glb, .usd, .pc2, .npz (nothing lost), .mp4, .gif, or a folder.
+
+        Options are those of `kin4d.write_clip`.
+        """
+        from kin4d import write_clip
+
+        return write_clip(self, path, **options)
+
+    def render(self, **options: Any) -> PointmapVideo:
+        """Colour, XYZ and mask of every frame; options are those of `kin4d.render_clip`."""
+        from kin4d import render_clip
+
+        return render_clip(self, **options)
+
+    def show(self, *, port: int = 8080) -> None:
+        """Play it in the browser until interrupted; needs ``kin4d[viewer]``."""
+        from kin4d import show
+
+        show(self, port=port)
 
     @classmethod
     def load(cls, path: str | Path) -> Clip:
-        """Read what `save` wrote; a bad file is an `InputError` saying why."""
+        """Read a .npz that `save` wrote; a bad file is an `InputError` saying why."""
         from kin4d.geometry.io.clip_file import load_clip
 
         return load_clip(path)

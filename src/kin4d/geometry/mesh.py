@@ -12,6 +12,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.geometry.material import SurfaceMaterial
 from kin4d.geometry.topology import degenerate, in_range
+from kin4d.geometry.up_axis import UpAxis
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,11 +30,12 @@ class RawMesh:
     face_group: np.ndarray | None = None
     source_index: np.ndarray | None = None
     name: str = "mesh"
+    source_up: UpAxis | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mesh(RawMesh):
-    """A triangle surface in metres, with its source's look.
+    """A triangle surface in metres with z up, with its source's look.
 
     Constructing one checks it: at least one face of non-zero area, finite vertices, indices in
     range; otherwise `InputError`. Arrays are made contiguous and read-only.
@@ -49,6 +51,8 @@ class Mesh(RawMesh):
         source_index: [V] int64: which vertex of the file each vertex is. Formats that store
             texture seams per corner repeat a file vertex here.
         name: For people.
+        source_up: The axis that points up in the file it came from, which `save` gives back; None
+            if it came from none. The vertices here are z-up whatever it is.
     """
 
     def __post_init__(self) -> None:
@@ -77,11 +81,34 @@ class Mesh(RawMesh):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def load(cls, path: str | Path) -> Mesh:
-        """Read OBJ, glTF, GLB, PLY, STL or OFF; a bad file is an `InputError` saying why."""
+    def load(cls, path: str | Path, *, up: UpAxis | None = None) -> Mesh:
+        """Read OBJ, glTF, GLB, PLY, STL, OFF or DAE; a bad file is an `InputError` saying why.
+
+        Args:
+            path: The file; lengths are taken to be metres.
+            up: The axis of the file that points up. None: y, or what a DAE file states.
+        """
         from kin4d.geometry.io.mesh_file import load_mesh
 
-        return load_mesh(path)
+        return load_mesh(path, up=up)
+
+    def save(self, path: str | Path) -> Path:
+        """Write .obj, .ply, .glb or any other format of `Clip.save`, by suffix.
+
+        The file has the up axis of the source, y if there is none; GLB is always y-up.
+        """
+        from kin4d.geometry.clip import Clip
+        from kin4d.geometry.io.mesh_file import WRITES, save_mesh
+
+        if Path(path).suffix.lower() in WRITES:
+            return save_mesh(self, path)
+        return Clip.still(self).save(path)
+
+    def show(self, *, port: int = 8080) -> None:
+        """Show it in the browser until interrupted; needs ``kin4d[viewer]``."""
+        from kin4d.geometry.clip import Clip
+
+        Clip.still(self).show(port=port)
 
     @classmethod
     def concatenate(cls, meshes: Sequence[Mesh], *, name: str = "mesh") -> Mesh:

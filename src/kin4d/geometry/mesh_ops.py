@@ -11,6 +11,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh, RawMesh
 from kin4d.geometry.topology import unique_in_order
+from kin4d.geometry.up_axis import UpAxis
 
 
 def merge_vertices(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -92,6 +93,7 @@ def join_meshes(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
         face_part.append(_or(mesh.face_group, zeros) + part_start)
         source_index.append(_or(mesh.source_index, np.arange(count)) + start)
     has_normals = all(mesh.normals is not None for mesh in meshes)
+    ups: list[UpAxis] = [mesh.source_up for mesh in meshes if mesh.source_up]
     return RawMesh(
         vertices=np.concatenate([mesh.vertices for mesh in meshes]),
         faces=np.concatenate(faces),
@@ -104,6 +106,7 @@ def join_meshes(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
         face_group=np.concatenate(face_part),
         source_index=np.concatenate(source_index),
         name=name,
+        source_up=ups[0] if len(set(ups)) == 1 else None,
     )
 
 

@@ -17,6 +17,7 @@ from kin4d.errors import InputError
 from kin4d.geometry.io.gltf import joint_matrices, scene_nodes, shared_vertices, skin_weights
 from kin4d.geometry.io.gltf_document import GltfDocument, local_matrix, reading_gltf
 from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.up_axis import to_z_up
 from kin4d.objects.sequence import VertexSequence
 
 _STILL = 1e-3  # deformation, relative to the diameter, below which a clip shows nothing
@@ -100,10 +101,10 @@ class _Asset:
             source=document.path.name,
             licence=self.licence,
             seed=0,
-            vertices=np.concatenate(posed, axis=1),
+            vertices=to_z_up(np.concatenate(posed, axis=1), "y"),  # glTF is y-up
             faces=self.faces,
             fps=fps,
-            meta={"clip": name, "up": "y"},
+            meta={"clip": name, "up": "z"},
         )
 
 

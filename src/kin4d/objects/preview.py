@@ -38,7 +38,7 @@ def _views(specimen: ObjectSample, tile: int) -> np.ndarray:
         opaque = np.full((len(specimen.colors), 1), 255, np.uint8)
         colors = np.concatenate([specimen.colors, opaque], axis=1)
         mesh = Mesh(vertices=vertices[0], faces=specimen.faces, colors=colors, materials=(white,))
-    clip = Clip(mesh=mesh, vertices=vertices, fps=1.0, up="z")
+    clip = Clip(mesh=mesh, vertices=vertices, fps=1.0)
     rgb = render_clip(clip, width=tile, height=tile, threads=1).rgb
     return rgb.reshape(-1, tile, 3)
 

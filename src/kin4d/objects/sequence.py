@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +13,7 @@ from kin4d.errors import InputError
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.procrustes import best_rotation
+from kin4d.geometry.up_axis import to_z_up
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,8 +116,23 @@ class VertexSequence:
 
     def clip(self, *, mesh: Mesh | None = None) -> Clip:
         """The motion for drawing and export, with the look of `mesh` if one is given."""
+        upright = self.z_up()
+        return Clip(mesh=mesh or upright.mesh(), vertices=upright.vertices, fps=self.fps)
+
+    def z_up(self) -> VertexSequence:
+        """The same motion with z up."""
         up = str(self.meta.get("up", "z"))
-        return Clip(mesh=mesh or self.mesh(), vertices=self.vertices, fps=self.fps, up=up)
+        if up == "z":
+            return self
+        tracks = {
+            name: None if track is None else to_z_up(track, up)
+            for name, track in (
+                ("vertices", self.vertices),
+                ("velocities", self.velocities),
+                ("forces", self.forces),
+            )
+        }
+        return replace(self, **tracks, meta={**self.meta, "up": "z"})  # pyright: ignore[reportArgumentType]
 
 
 def _track(sequence: VertexSequence, name: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -37,9 +37,7 @@ class SequenceSample(ObjectSample):
         face_part: np.ndarray | None = None,
         colors: np.ndarray | None = None,
     ) -> None:
-        if sequence.meta.get("up", "z") == "y":
-            sequence = _z_up(sequence)
-        self.sequence = sequence
+        self.sequence = sequence = sequence.z_up()
         self.identity = identity or SampleId(
             source=sequence.source,
             category=sequence.category,
@@ -169,18 +167,3 @@ def _best_rotations(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     trace = np.einsum("nki,nki->n", before, before)
     covariance += (1e-6 * trace + 1e-30)[:, None, None] * np.eye(3)
     return best_rotation(covariance)
-
-
-def _z_up(sequence: VertexSequence) -> VertexSequence:
-    def turned(track: np.ndarray | None) -> np.ndarray | None:
-        if track is None:
-            return None
-        return np.stack([track[..., 0], -track[..., 2], track[..., 1]], -1)
-
-    return replace(
-        sequence,
-        vertices=turned(sequence.vertices),
-        velocities=turned(sequence.velocities),
-        forces=turned(sequence.forces),
-        meta={**sequence.meta, "up": "z"},
-    )

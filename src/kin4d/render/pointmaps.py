@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from kin4d.bodies.body import Body
 
-_SKY = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeshInstance:
@@ -58,6 +56,7 @@ class MeshInstance:
         import torch
 
         from kin4d.bodies.body import check_coordinates
+        from kin4d.bodies.capabilities import body_name
 
         q = check_coordinates(body, q).detach().to(torch.float64)
         if q.ndim != 2 or len(q) == 0:
@@ -72,7 +71,7 @@ class MeshInstance:
             with torch.no_grad():
                 transforms = body.skin_transforms(q).cpu().numpy()
         return cls(
-            name=name or str(getattr(body, "name", body.rest.name)),
+            name=name or body_name(body),
             mesh=body.rest,
             frames=len(q),
             skin=body.skin,
@@ -179,7 +178,7 @@ def render_clip(
         antialias: Samples along each side of a pixel, for the colours alone.
         threads: All usable cores if None.
     """
-    bounds, up = clip.bounds, _SKY[clip.up]
+    bounds, up = clip.bounds, (0.0, 0.0, 1.0)
     if camera is None:
         camera = framing_camera(bounds, up=up, width=width, height=height)
     upward = np.asarray(up, np.float64) / np.linalg.norm(up)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -14,6 +15,15 @@ from kin4d.geometry.clip import Clip
 from kin4d.geometry.material import linear_to_srgb
 from kin4d.geometry.skin import SkinAnimation
 from kin4d.geometry.transforms import matrix_to_quaternion
+
+
+def show(clip: Clip, *, port: int = 8080) -> None:
+    """Play a clip in the browser until interrupted, on a local port or the next that is free."""
+    player = Player(clip, port=port)
+    if player.port != port != 0:
+        print(f"kin4d: warning: port {port} is taken", file=sys.stderr)
+    print(f"open http://localhost:{player.port} and press Ctrl-C here when done", flush=True)
+    player.run()
 
 
 class Player:
@@ -32,7 +42,7 @@ class Player:
         self.clip = clip
         self._server = viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
         self.port: int = self._server.get_port()
-        self._server.scene.set_up_direction(f"+{clip.up}")
+        self._server.scene.set_up_direction("+z")
         self._add_floor()
         self._show = self._rigid() if clip.skin and clip.skin.is_rigid else self._deforming()
         self._frame = self._server.gui.add_slider(
@@ -60,16 +70,16 @@ class Player:
         self._server.stop()
 
     def _add_floor(self) -> None:
-        bounds, axis = self.clip.bounds, "xyz".index(self.clip.up)
+        bounds = self.clip.bounds
         place = bounds.mean(0)
-        place[axis] = bounds[0, axis]
+        place[2] = bounds[0, 2]
         reach = 2 * float(np.ptp(bounds, axis=0).max())
         self._server.scene.add_grid(
             "/floor",
             width=reach,
             height=reach,
             cell_size=reach / 20,
-            plane="xy" if axis == 2 else "xz",
+            plane="xy",
             position=tuple(place),
         )
 

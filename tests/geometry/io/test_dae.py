@@ -8,6 +8,7 @@ import pytest
 from kin4d.errors import InputError
 from kin4d.geometry.io.dae import load_dae
 from kin4d.geometry.material import linear_color
+from kin4d.geometry.mesh import Mesh
 
 DAE = """<?xml version="1.0"?>
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
@@ -51,6 +52,14 @@ def test_scene_and_unit_are_applied(tmp_path) -> None:
 def test_up_axis_does_not_turn_link_meshes(tmp_path) -> None:
     upright = load_dae(write(tmp_path, up="Z_UP")).vertices
     assert np.array_equal(upright, load_dae(write(tmp_path, up="Y_UP")).vertices)
+    assert np.array_equal(upright, Mesh.load(tmp_path / "part.dae", up="z").vertices)
+
+
+def test_up_axis_turns_other_meshes(tmp_path) -> None:
+    x, y, z = Mesh.load(write(tmp_path, up="Z_UP")).vertices.T
+    turned = Mesh.load(write(tmp_path, up="Y_UP"))
+    assert turned.source_up == "y"
+    assert np.array_equal(turned.vertices.T, (x, -z, y))
 
 
 def test_mesh_with_a_broken_texture_is_still_there(tmp_path) -> None:

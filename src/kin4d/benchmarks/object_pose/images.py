@@ -59,7 +59,7 @@ def fit_sheet(cases: Sequence[Case], method: Method, *, tile: int = 160) -> np.n
     for case in cases:
         found = method.prepare(case)(0, case.target(0))
         frames = np.stack([case.mesh.vertices, case.goals[0], found]).astype(np.float32)
-        clip = Clip(mesh=case.mesh, vertices=frames, fps=1.0, up="z")
+        clip = Clip(mesh=case.mesh, vertices=frames, fps=1.0)
         rgb = render_clip(clip, width=tile, height=tile, threads=1).rgb
         columns.append(rgb.reshape(-1, tile, 3))
     return np.concatenate(columns, axis=1)

@@ -26,7 +26,9 @@ def body_meshes(model: Any, names: list[str], poses: np.ndarray) -> list[Mesh | 
     for geom in shown or range(model.ngeom):
         surface = _shape(model, geom)
         if surface is not None:
-            painted = replace(surface, materials=(_material(model, geom, materials),))
+            painted = replace(
+                surface, materials=(_material(model, geom, materials),), source_up="z"
+            )
             pieces[model.geom_bodyid[geom]].append(painted.transformed(poses[geom]))
     return [
         Mesh.concatenate(own, name=name) if own else None

@@ -234,7 +234,7 @@ def _primitive(geometry: Any) -> Mesh:
         shape = cylinder(geometry.cylinder.radius, geometry.cylinder.length)
     else:
         shape = sphere(geometry.sphere.radius)
-    return replace(shape, materials=(SurfaceMaterial(),))
+    return replace(shape, materials=(SurfaceMaterial(),), source_up="z")
 
 
 def _is_plain(mesh: Mesh) -> bool:
@@ -248,8 +248,4 @@ def _is_plain(mesh: Mesh) -> bool:
 
 
 def _load(path: Path) -> Mesh:
-    if path.suffix.lower() == ".dae":
-        from kin4d.geometry.io.dae import load_dae
-
-        return load_dae(path)
-    return Mesh.load(path)
+    return Mesh.load(path, up="z")

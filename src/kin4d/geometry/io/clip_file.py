@@ -17,6 +17,7 @@ from kin4d.geometry.io.texture import decode_image, encode_image
 from kin4d.geometry.material import SurfaceMaterial
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.skin import SkinAnimation
+from kin4d.geometry.up_axis import to_z_up
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -53,8 +54,13 @@ def save_clip(clip: Clip, path: str | Path) -> Path:
     header: dict[str, Any] = {
         "format": FORMAT,
         "fps": clip.fps,
-        "up": clip.up,
-        "mesh": {"name": clip.mesh.name, "parts": clip.mesh.groups, "materials": materials},
+        "up": "z",
+        "mesh": {
+            "name": clip.mesh.name,
+            "parts": clip.mesh.groups,
+            "materials": materials,
+            "source_up": clip.mesh.source_up,
+        },
     }
     arrays = {
         f"mesh/{_STORED_AS.get(name, name)}": getattr(clip.mesh, name) for name in _MESH_ARRAYS
@@ -107,6 +113,14 @@ def load_clip(path: str | Path) -> Clip:
 
 
 def _clip(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Clip:
+    up = header.get("up", "z")
+    if up != "z":  # as written before clips were always z-up
+        turn = np.eye(4)
+        turn[:3, :3] = to_z_up(np.eye(3), up).T
+        for name in {"vertices", "mesh/vertices", "mesh/normals"} & set(arrays):
+            arrays[name] = to_z_up(arrays[name], up)
+        if "skin/transforms" in arrays:
+            arrays["skin/transforms"] = turn @ arrays["skin/transforms"] @ turn.T
     images = {
         int(name.removeprefix("texture/")): decode_image(data.tobytes(), name=name)
         for name, data in arrays.items()
@@ -119,6 +133,7 @@ def _clip(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Clip:
         ),
         groups=tuple(header["mesh"]["parts"]),
         name=header["mesh"]["name"],
+        source_up=header["mesh"].get("source_up"),
     )
     skin = None
     if "joints" in header:
@@ -133,7 +148,6 @@ def _clip(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Clip:
         mesh=mesh,
         vertices=arrays["vertices"],
         fps=header["fps"],
-        up=header["up"],
         q=arrays.get("q"),
         skin=skin,
         diagnostics=MappingProxyType(diagnostics),

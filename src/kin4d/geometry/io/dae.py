@@ -1,12 +1,14 @@
-"""COLLADA (.dae) link meshes, read the way robot tools read them.
+"""COLLADA (.dae) meshes.
 
-Scene transforms and the file's unit are applied; its up axis is not, because robot descriptions
-are drawn in the axes of the numbers in the file (as RViz, Gazebo and Pinocchio do).
+Scene transforms and the file's unit are applied here. Its up axis is stated, and applied by
+`Mesh.load`, except to link meshes: robot descriptions are drawn in the axes of the numbers in the
+file (as RViz, Gazebo and Pinocchio do).
 """
 
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from kin4d.geometry.mesh_ops import merge_vertices
 
 
 def load_dae(path: str | Path) -> Mesh:
-    """Read a .dae file into one mesh in metres, with its materials."""
+    """Read a .dae file into one mesh in metres and its own axes, with its materials."""
     path = Path(path)
     root = parse_xml(path)
     _drop_broken_textures(root)
@@ -47,7 +49,8 @@ def load_dae(path: str | Path) -> Mesh:
             pieces.append(_piece(solid, str(key)).transformed(scale @ np.asarray(transform)))
     if not pieces:
         raise InputError(f"{path} holds no triangles", allowed="a mesh with at least one face")
-    return pieces[0] if len(pieces) == 1 else Mesh.concatenate(pieces, name=path.stem)
+    mesh = pieces[0] if len(pieces) == 1 else Mesh.concatenate(pieces, name=path.stem)
+    return replace(mesh, source_up="z" if root.findtext(".//{*}up_axis") == "Z_UP" else "y")
 
 
 class _Beside:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,23 +13,33 @@ from kin4d.files import existing_file
 from kin4d.geometry.material import SurfaceMaterial
 from kin4d.geometry.mesh import Mesh, RawMesh
 from kin4d.geometry.mesh_ops import fields_of, join_meshes
+from kin4d.geometry.up_axis import DEFAULT_UP, UpAxis, from_z_up, to_z_up
 
-READS = (".obj", ".gltf", ".glb", ".ply", ".stl", ".off")
+READS = (".obj", ".gltf", ".glb", ".ply", ".stl", ".off", ".dae")
 WRITES = (".obj", ".ply")
 
 
-def load_mesh(path: str | Path) -> Mesh:
+def load_mesh(path: str | Path, *, up: UpAxis | None = None) -> Mesh:
     """Read a mesh file and check it; what is wrong is an `InputError` saying why.
 
     Vertex order is the file's. Polygons are triangulated, scenes flattened with their transforms,
     each object or group a part. Lengths are taken to be metres, as `kin4d inspect` will question.
-    A texture or material file that cannot be read is warned about and left out.
+    A texture or material file that cannot be read is warned about and left out. `up` is the axis
+    of the file that points up; see `DEFAULT_UP`.
     """
-    return Mesh(**fields_of(read_raw(path)))
+    return Mesh(**fields_of(read_raw(path, up=up)))
 
 
-def read_raw(path: str | Path) -> RawMesh:
+def read_raw(path: str | Path, *, up: UpAxis | None = None) -> RawMesh:
     """Read a mesh file without checking its geometry, for inspection and repair."""
+    raw = _read(path)
+    up = up or raw.source_up or DEFAULT_UP
+    normals = None if raw.normals is None else to_z_up(raw.normals, up)
+    return replace(raw, vertices=to_z_up(raw.vertices, up), normals=normals, source_up=up)
+
+
+def _read(path: str | Path) -> RawMesh:
+    """The file's own numbers; `source_up` is set if the file states it."""
     path = existing_file(path)
     suffix = path.suffix.lower()
     if suffix not in READS:
@@ -48,13 +59,17 @@ def read_raw(path: str | Path) -> RawMesh:
             from kin4d.geometry.io.ply import read_ply
 
             return read_ply(path)
+        if suffix == ".dae":
+            from kin4d.geometry.io.dae import load_dae
+
+            return load_dae(path)
         return _read_with_trimesh(path, suffix)
     except (OSError, MemoryError) as error:
         raise InputError(f"cannot read {path}: {error or 'not enough memory'}") from error
 
 
 def save_mesh(mesh: Mesh, path: str | Path) -> Path:
-    """Write a mesh, atomically. `kin4d.export.write_clip` writes GLB and more.
+    """Write a mesh, atomically, with its source's axis up. `Mesh.save` writes GLB and more.
 
     Args:
         mesh: The surface.
@@ -62,6 +77,9 @@ def save_mesh(mesh: Mesh, path: str | Path) -> Path:
     """
     path = Path(path)
     suffix = path.suffix.lower()
+    up = mesh.source_up or DEFAULT_UP
+    normals = None if mesh.normals is None else from_z_up(mesh.normals, up)
+    mesh = replace(mesh, vertices=from_z_up(mesh.vertices, up), normals=normals)
     if suffix == ".obj":
         from kin4d.geometry.io.obj import write_obj
 
