@@ -18,9 +18,17 @@ if TYPE_CHECKING:
     from kin4d.bodies.rigid import RigidBody as RigidBody
     from kin4d.bodies.robot.registry import load_robot as load_robot
     from kin4d.bodies.robot.robot_body import RobotBody as RobotBody
+    from kin4d.dynamics.forces import Damping as Damping
+    from kin4d.dynamics.forces import Gravity as Gravity
+    from kin4d.dynamics.forces import Push as Push
+    from kin4d.dynamics.forces import Torque as Torque
+    from kin4d.dynamics.forces import Wind as Wind
+    from kin4d.dynamics.materials import Material as Material
     from kin4d.dynamics.scene import Actor as Actor
     from kin4d.dynamics.scene import Scene as Scene
     from kin4d.dynamics.simulate import simulate as simulate
+    from kin4d.episodes.episode import Episode as Episode
+    from kin4d.errors import InputError as InputError
     from kin4d.errors import Kin4dError as Kin4dError
     from kin4d.export import write_clip as write_clip
     from kin4d.fitting.fit import fit as fit
@@ -28,6 +36,8 @@ if TYPE_CHECKING:
     from kin4d.geometry.clip import Clip as Clip
     from kin4d.geometry.mesh import Mesh as Mesh
     from kin4d.geometry.pointmap import PointmapVideo as PointmapVideo
+    from kin4d.kinematics.actions import Actions as Actions
+    from kin4d.kinematics.ik import solve_ik as solve_ik
     from kin4d.loading import load as load
     from kin4d.neurok.articulate import articulate as articulate
     from kin4d.neurok.body import LearnedBody as LearnedBody
@@ -38,18 +48,27 @@ if TYPE_CHECKING:
     from kin4d.world.model import load_world_model as load_world_model
 
 _HOME = {
+    "Actions": "kinematics.actions",
     "Actor": "dynamics.scene",
     "Body": "bodies.body",
     "Camera": "geometry.camera",
     "Clip": "geometry.clip",
+    "Damping": "dynamics.forces",
+    "Episode": "episodes.episode",
     "FloatingBase": "bodies.floating",
+    "Gravity": "dynamics.forces",
+    "InputError": "errors",
     "Kin4dError": "errors",
     "LearnedBody": "neurok.body",
+    "Material": "dynamics.materials",
     "Mesh": "geometry.mesh",
     "PointmapVideo": "geometry.pointmap",
+    "Push": "dynamics.forces",
     "RigidBody": "bodies.rigid",
     "RobotBody": "bodies.robot.robot_body",
     "Scene": "dynamics.scene",
+    "Torque": "dynamics.forces",
+    "Wind": "dynamics.forces",
     "load": "loading",
     "load_world_model": "world.model",
     "articulate": "neurok.articulate",
@@ -61,6 +80,7 @@ _HOME = {
     "render_clip": "render.pointmaps",
     "show": "viewer.player",
     "simulate": "dynamics.simulate",
+    "solve_ik": "kinematics.ik",
     "sweep_joints": "bodies.body",
     "write_clip": "export",
 }
@@ -70,7 +90,10 @@ __all__ = ["__version__", *sorted(_HOME)]  # pyright: ignore[reportUnsupportedDu
 
 def __getattr__(name: str):
     if name not in _HOME:
-        raise AttributeError(f"module 'kin4d' has no attribute '{name}'")
+        from kin4d.renamed import NAMES
+
+        now = f": it is called kin4d.{NAMES[name]} now" if name in NAMES else ""
+        raise AttributeError(f"module 'kin4d' has no attribute '{name}'{now}")
     value = getattr(importlib.import_module(f"kin4d.{_HOME[name]}"), name)
     globals()[name] = value
     return value

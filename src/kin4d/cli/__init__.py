@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Sequence
 
 from kin4d.errors import Kin4dError
+from kin4d.renamed import renamed_arguments
 
 COMMANDS = (
     "inspect",
@@ -62,7 +63,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             raise
         print(f"kin4d: {error}", file=sys.stderr)
+        _print_renamed(arguments)
         return 2
+    except SystemExit as stop:  # the parser's: 0 after help, 2 for wrong arguments
+        if stop.code:
+            _print_renamed(arguments)
+        raise
     except KeyboardInterrupt:
         print("kin4d: interrupted", file=sys.stderr)
         return 130
@@ -89,6 +95,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 1
     return 0
+
+
+def _print_renamed(arguments: Sequence[str]) -> None:
+    for line in renamed_arguments(arguments):
+        print(f"kin4d: {line}", file=sys.stderr)
 
 
 def _command(name: str):

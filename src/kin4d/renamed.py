@@ -1,0 +1,72 @@
+"""What old public names, commands and flags are called now, for error messages alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+NAMES = {
+    "Floating": "FloatingBase",
+    "World": "load_world_model",
+    "data": "objects, kin4d.tasks or kin4d.episodes",
+    "evaluate": "benchmarks",
+    "motion": "kinematics, kin4d.dynamics or kin4d.fitting",
+    "play": "bake",
+    "sweep": "sweep_joints",
+}
+"""Attributes of the package `kin4d`."""
+
+COMMANDS = {
+    "bench ik": "bench object-pose",
+    "data sheet": "data preview",
+    "train generator": "train diffusion",
+    "train objects": "train neurok",
+    "train world": "train object-world",
+}
+
+FLAGS = {
+    "animate": {
+        "--coordinates": "--dof",
+        "--joints": "--articulate",
+        "--model": "--weights",
+        "--walk": "--random-states",
+    },
+    "fit": {"--model": "--weights"},
+    "simulate": {
+        "--drop": "--height",
+        "--hold": "--pin",
+        "--kind": "--body-type",
+        "--start": "--init-q",
+    },
+    "robot": {
+        "--kind": "--action-type",
+        "--motion": "--stream",
+        "--search-root": "--package-path",
+    },
+    "calibrate": {"--search-root": "--package-path", "--without": "--remove-link"},
+    "imagine": {
+        "--futures": "--num-samples",
+        "--measured": "--measured-gripper",
+        "--motion": "--stream",
+    },
+    "data import": {
+        "--by-order": "--ignore-joint-names",
+        "--search-root": "--package-path",
+        "--without": "--remove-link",
+    },
+}
+"""Flags by command."""
+
+
+def renamed_arguments(arguments: Sequence[str]) -> list[str]:
+    """One line for each old command or flag among the arguments of ``kin4d``."""
+    line = " ".join(arguments)
+    found = [
+        f"'kin4d {old}' is called 'kin4d {new}' now"
+        for old, new in COMMANDS.items()
+        if f"{line} ".startswith(f"{old} ")
+    ]
+    given = {argument.partition("=")[0].replace("_", "-") for argument in arguments}
+    for command, flags in FLAGS.items():
+        if f"{line} ".startswith(f"{command} "):
+            found += [f"{old} is called {new} now" for old, new in flags.items() if old in given]
+    return found
