@@ -90,13 +90,13 @@ class _Sliders(RigidBody):
         shift = self.skin_transforms(q)[..., torch.from_numpy(self.part), :3, 3]
         return torch.tensor(self.rest.vertices) + shift
 
-    def finer(self, parts: np.ndarray | None = None) -> _Sliders:
+    def refined(self, parts: np.ndarray | None = None) -> _Sliders:
         return _Sliders(self.rest, self.parts if parts is None else parts)
 
-    def guesses(self, target: np.ndarray) -> torch.Tensor:
+    def initial_guesses(self, target: np.ndarray) -> torch.Tensor:
         return torch.linspace(-0.4, 0.4, 9, dtype=torch.float64)[:, None].expand(-1, 2)
 
-    def read(self, vertices: np.ndarray) -> torch.Tensor:
+    def encode_pose(self, vertices: np.ndarray) -> torch.Tensor:
         up = vertices[:, 2] - self.rest.vertices[:, 2]
         means = [up[self.part == i].mean() if (self.part == i).any() else 0.0 for i in (1, 2)]
         return torch.tensor(means, dtype=torch.float64)
@@ -149,15 +149,15 @@ def test_all_may_be_found_to_stay() -> None:
     mesh = _row_of_boxes(0.0, 0.8)
 
     class Restless(_Sliders):
-        def finer(self, parts: np.ndarray | None = None) -> _Sliders:
+        def refined(self, parts: np.ndarray | None = None) -> _Sliders:
             still = self.parts if parts is None else parts
             return Restless(self.rest, still, count=2 if still.any() else 0)
 
-        def read(self, vertices: np.ndarray) -> torch.Tensor:
-            return super().read(vertices)[: len(self.q0)]
+        def encode_pose(self, vertices: np.ndarray) -> torch.Tensor:
+            return super().encode_pose(vertices)[: len(self.q0)]
 
-        def guesses(self, target: np.ndarray) -> torch.Tensor:
-            return super().guesses(target)[:, : len(self.q0)]
+        def initial_guesses(self, target: np.ndarray) -> torch.Tensor:
+            return super().initial_guesses(target)[:, : len(self.q0)]
 
     body = Restless(mesh, np.ones(len(mesh.faces), np.int64))
     # Moved along itself, the row looks much as before: nothing of it is nearer after the move.

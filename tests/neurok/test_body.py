@@ -165,7 +165,7 @@ def test_wrong_options_are_refused(two_boxes: Mesh, weights: Path, wrong: dict) 
 def test_parts_that_are_told_are_followed(two_boxes: Mesh, weights: Path) -> None:
     body = LearnedBody.from_mesh(two_boxes, weights, points=128)
     lid = two_boxes.components[two_boxes.faces[:, 0]] == two_boxes.components[-1]
-    told = body.finer(np.where(lid, 3, 0))
+    told = body.refined(np.where(lid, 3, 0))
     assert told.parts is not None
     np.testing.assert_array_equal(told.parts, np.where(lid, 3, 0))
     assert not set(told.pieces[lid]) & set(told.pieces[~lid])
@@ -181,13 +181,13 @@ def test_parts_that_are_told_are_followed(two_boxes: Mesh, weights: Path) -> Non
 
 
 def test_finer_coordinates_are_screws_of_parts(two_boxes: Mesh, weights: Path) -> None:
-    body = LearnedBody.from_mesh(two_boxes, weights, points=128, mass=3.0).finer()
+    body = LearnedBody.from_mesh(two_boxes, weights, points=128, mass=3.0).refined()
     assert float(body.mass.sum()) == pytest.approx(3.0)
     assert bool(((body._basis == 0) | (body._basis == 1)).all())
     assert bool((body.motions[:-1] >= body.motions[1:]).all())
     # Even untrained, the posterior reads a deformation better than rest would.
     q = 0.3 * body.limits[:, 1]
-    again = body.read(body.vertices(q).numpy())
+    again = body.encode_pose(body.vertices(q).numpy())
     off = (body.vertices(again) - body.vertices(q)).norm(dim=-1).mean()
     assert off < (body.vertices(q) - body.vertices(body.q0)).norm(dim=-1).mean()
 

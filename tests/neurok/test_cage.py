@@ -102,7 +102,7 @@ def test_body_is_fitted_like_any_other(weights: Path) -> None:
     mesh = box((1.0, 1.0, 1.0))
     body = CageBody.from_mesh(mesh, weights)
     goal = sample_surface(mesh, 1000, seed=0).points(mesh.vertices + np.array([0.1, 0.0, 0.0]))
-    assert body.guesses(goal).shape == (1, 3 * SMALL.keypoints)
+    assert body.initial_guesses(goal).shape == (1, 3 * SMALL.keypoints)
     found = fit(body, goal, follow=1, iterations=4)
     assert found.error < found.rest_error
 

@@ -70,6 +70,15 @@ class ArticulatedBody(ArticulatedBodyBase):
             name=name,
         )
 
+    def replace_links(self, links: Sequence[Link]) -> ArticulatedBody:
+        """The same joints and rest coordinates with other links of the same names."""
+        return ArticulatedBody(
+            links, self.joints, q0=self._rest_values(), root=self.root, name=self.name
+        )
+
+    def _rest_values(self) -> dict[str, float]:
+        return dict(zip(self.coordinates, self.q0.tolist(), strict=True))
+
     @property
     def order(self) -> list[str]:
         """Names of the links, parents before children."""

@@ -10,7 +10,6 @@ Large bends then stay bends, and the elastic energy is still 1/2 q' K q.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,8 +17,8 @@ from scipy.sparse import csc_matrix
 from scipy.spatial import KDTree
 from torch import Tensor
 
-from kin4d.bodies.body import Body, require_coordinates
-from kin4d.bodies.floating import FloatingBase
+from kin4d.bodies.body import require_coordinates
+from kin4d.bodies.edge_network import EdgeNetwork
 from kin4d.errors import InputError
 from kin4d.geometry.elastic_graph import ElasticGraph, knn_edges
 from kin4d.geometry.elastic_sheet import sheet_masses, sheet_stiffness
@@ -38,33 +37,6 @@ _MOST_TURN = 4.0  # rad, of any node by one mode alone: what hangs swings past h
 _MOST_STRAIN = 0.5  # of any tie by one mode alone
 
 
-class EdgeNetwork(NamedTuple):
-    """What holds N nodes together, in plain arrays: E ties, each from both its ends.
-
-    With turns R of the nodes, x = rest + settle @ pull, where each tie pulls its end and pushes its
-    start by weight * (R[start] (arm + stretch q) - arm).
-
-    Attributes:
-        start: [E] node whose rotation turns the tie.
-        end: [E] node at its other end.
-        weight: [E].
-        arms: [E, 3] m, at rest.
-        stretch: [E, 3, k] m.
-        spin: [N, 3, k] rad: rotation vectors of the nodes are spin @ q.
-        rest: [N, 3] m.
-        settle: [N, N].
-    """
-
-    start: np.ndarray
-    end: np.ndarray
-    weight: np.ndarray
-    arms: np.ndarray
-    stretch: np.ndarray
-    spin: np.ndarray
-    rest: np.ndarray
-    settle: np.ndarray
-
-
 class ModalBody:
     """A `Body` whose coordinates are the amplitudes (m) of vibration modes.
 
@@ -78,7 +50,6 @@ class ModalBody:
 
     Attributes:
         stiffness: [k, k] J: the elastic energy is 1/2 q' stiffness q.
-        ties: The map in plain arrays.
     """
 
     def __init__(
@@ -94,7 +65,7 @@ class ModalBody:
         self.q0 = torch.zeros(len(modes.stiffness), dtype=torch.float64)
         self.mass = torch.from_numpy(modes.masses)
         self.stiffness = torch.from_numpy(np.diag(modes.stiffness))
-        self.ties = ties = _ties(modes)
+        self._ties = ties = _ties(modes)
         self._rest, self._shift, self._spin, self._arms, self._stretch, self._from = (
             torch.from_numpy(np.array(part))
             for part in (ties.rest, modes.shift, ties.spin, ties.arms, ties.stretch, ties.start)
@@ -212,6 +183,10 @@ class ModalBody:
             warp=warp,
             low_membrane_stiffness=low_membrane_stiffness,
         )
+
+    def edge_network(self) -> EdgeNetwork | None:
+        """The map in plain arrays; None if shapes are a linear sum."""
+        return self._ties if self.warp else None
 
     def points(self, q: Tensor) -> Tensor:
         """Mass points [..., N, 3] (m)."""
@@ -331,11 +306,3 @@ def _check(**values: float) -> None:
     for name, value in values.items():
         if not (np.isfinite(value) and value > 0):
             raise InputError(f"{name} must be positive", value=value, allowed="> 0, SI units")
-
-
-def modal_stiffness(body: Body) -> Tensor | None:
-    """[k, k] J: what holds a body in shape, a floating root left free; None if nothing does."""
-    if isinstance(body, FloatingBase):
-        inner = modal_stiffness(body.body)
-        return None if inner is None else torch.block_diag(inner.new_zeros(6, 6), inner)
-    return getattr(body, "stiffness", None)

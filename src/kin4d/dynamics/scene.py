@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from kin4d.bodies.articulated_base import ArticulatedBodyBase
 from kin4d.bodies.body import Body, check_coordinates
-from kin4d.bodies.floating import FloatingBase
+from kin4d.bodies.capabilities import RigidLinks, body_name, fixed_base
 from kin4d.dynamics.contact.contact_points import contact_points
 from kin4d.dynamics.forces import Damping, Force, Gravity, Limits
 from kin4d.dynamics.materials import Material, material
@@ -52,7 +51,7 @@ class Actor:
     contacts: int = 512
 
     def __post_init__(self) -> None:
-        name = self.name or getattr(self.body, "name", "") or self.body.rest.name
+        name = self.name or body_name(self.body)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "material", material(self.material))
         object.__setattr__(self, "forces", tuple(self.forces))
@@ -88,10 +87,8 @@ class Actor:
         forces = [*self.forces, *shared]
         limited = bool(torch.isfinite(self.body.limits).any())
         if limited and not any(isinstance(force, Limits) for force in forces):
-            inner = self.body.body if isinstance(self.body, FloatingBase) else self.body
-            forces.append(
-                Limits(restitution=0.0 if isinstance(inner, ArticulatedBodyBase) else None)
-            )
+            joints = isinstance(fixed_base(self.body), RigidLinks)
+            forces.append(Limits(restitution=0.0 if joints else None))
         if not any(isinstance(force, Damping) for force in forces) and self.substance.damping:
             forces.append(Damping())
         return tuple(forces)

@@ -17,9 +17,10 @@ from scipy.spatial import KDTree
 from torch import Tensor
 
 from kin4d.bodies.body import Body
+from kin4d.bodies.capabilities import InitialGuesses, PartFittable, WideSearch, surface_map
 from kin4d.errors import InputError
 from kin4d.fitting.icp import IcpSolver
-from kin4d.fitting.reassign import PartFittable, reassign_parts
+from kin4d.fitting.reassign import reassign_parts
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import sample_surface
 
@@ -94,8 +95,8 @@ def _regrouped(
     tree = KDTree(points)
 
     def again(parts: np.ndarray | None, vertices: np.ndarray) -> tuple[PartFittable, Tensor, float]:
-        finer = body.finer(parts)
-        begin = torch.cat([finer.read(vertices)[None], finer.guesses(points)])
+        finer = body.refined(parts)
+        begin = torch.cat([finer.encode_pose(vertices)[None], finer.initial_guesses(points)])
         search = _search(finer, points, False, seed)
         return finer, *_follow(search, finer.q0, rest_error, begin, 2, _AGAIN)[:2]
 
@@ -123,7 +124,7 @@ def _least_error(body: Body, q: Tensor, points: np.ndarray, seed: int) -> float:
 
 
 def _search(body: Body, points: np.ndarray, partial: bool, seed: int) -> IcpSolver:
-    limits = getattr(body, "search_limits", body.limits)
+    limits = body.search_limits if isinstance(body, WideSearch) else body.limits
     return IcpSolver(_probe(body, seed), points, body.rest.bbox_diagonal, limits, partial)
 
 
@@ -147,17 +148,14 @@ def _starts(body: Body, points: np.ndarray, seed: int) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     chance = torch.rand(12, len(low), generator=generator, dtype=torch.float64)
     anywhere = low + chance * (high - low)
-    guesses = getattr(body, "guesses", None)
-    return anywhere if guesses is None else torch.cat([guesses(points), anywhere])
+    if isinstance(body, InitialGuesses):
+        return torch.cat([body.initial_guesses(points), anywhere])
+    return anywhere
 
 
 def _probe(body: Body, seed: int) -> Callable[[Tensor], Tensor]:
     """The map q [..., k] -> places on the surface [..., N, 3]."""
-    samples = sample_surface(body.rest, _SAMPLES, seed=seed)
-    probe = getattr(body, "probe", None)
-    if probe is not None:
-        return probe(samples)
-    return lambda q: samples.points(body.vertices(q))
+    return surface_map(body, sample_surface(body.rest, _SAMPLES, seed=seed))
 
 
 def _target_points(target: Mesh | np.ndarray, seed: int) -> np.ndarray:

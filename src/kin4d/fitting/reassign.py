@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from scipy.spatial import KDTree
 from torch import Tensor
 
-from kin4d.bodies.body import Body
+from kin4d.bodies.capabilities import PartFittable
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import SurfaceSamples, sample_surface
 
@@ -19,37 +19,6 @@ _EACH = 4  # triangles of a piece, at least, whose middles tell
 _TOUCH = 0.02  # sizes within which pieces touch
 _GAIN = 0.002  # sizes that a piece must come nearer to follow another part that moves
 _LOST = 0.02  # sizes from the target at which a piece follows none of the parts
-
-
-@runtime_checkable
-class PartFittable(Body, Protocol):
-    """A body of parts, which may be told what belongs to which."""
-
-    @property
-    def parts(self) -> np.ndarray | None:
-        """[F] the part each triangle follows, 0 for still, -1 if several; None without parts."""
-        ...
-
-    @property
-    def pieces(self) -> np.ndarray:
-        """[F] the piece of the surface each triangle belongs to."""
-        ...
-
-    def skin_transforms(self, q: Tensor) -> Tensor:
-        """[J, 4, 4] how parts move, the first of which is still."""
-        ...
-
-    def finer(self, parts: np.ndarray | None = None) -> PartFittable:
-        """The same with more coordinates, and with triangles that follow `parts` [F]."""
-        ...
-
-    def guesses(self, target: np.ndarray) -> Tensor:
-        """[S, k] coordinates in which the body may look like points target [M, 3]."""
-        ...
-
-    def read(self, vertices: np.ndarray) -> Tensor:
-        """[k] coordinates in which the vertices are about at `vertices` [V, 3]."""
-        ...
 
 
 class ReassignedParts(NamedTuple):

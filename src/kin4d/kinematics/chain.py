@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from kin4d.bodies.articulated import ArticulatedBody
+from kin4d.bodies.capabilities import EndEffector, KinematicTree
 from kin4d.errors import InputError
 
 
@@ -45,9 +45,9 @@ class Chain(NamedTuple):
     turning: np.ndarray
 
 
-def chain_to(body: ArticulatedBody, link: str | None = None) -> Chain:
+def chain_to(body: KinematicTree, link: str | None = None) -> Chain:
     """The chain that moves `link`, by default the robot's end effector."""
-    if not isinstance(body, ArticulatedBody):
+    if not isinstance(body, KinematicTree):
         raise InputError("a chain runs along a tree of joints", value=type(body).__name__)
     link = link_or_default(body, link)
     frame, origins, moving = body.root, [], []
@@ -82,7 +82,7 @@ def chain_to(body: ArticulatedBody, link: str | None = None) -> Chain:
     )
 
 
-def _lines(body: ArticulatedBody, moving: list[int]) -> tuple[np.ndarray, np.ndarray]:
+def _lines(body: KinematicTree, moving: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """[m] what joints' values gain per unit of their coordinates, and [m] their values at zero."""
     drive = body.drive
     for i in moving:
@@ -97,9 +97,9 @@ def _lines(body: ArticulatedBody, moving: list[int]) -> tuple[np.ndarray, np.nda
     return slopes * drive.scale[moving], constants + slopes * drive.shift[moving]
 
 
-def link_or_default(body: ArticulatedBody, link: str | None) -> str:
+def link_or_default(body: KinematicTree, link: str | None) -> str:
     """`link` if the body has it; the robot's end effector if it is None."""
-    link = link or getattr(body, "end_effector", None)
+    link = link or (body.end_effector if isinstance(body, EndEffector) else None)
     if link is None:
         raise InputError(
             f"'{body.name}' has no end effector: say which link to move",

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from kin4d.bodies.body import Body
+from kin4d.bodies.capabilities import StateSampler
 from kin4d.errors import InputError
 
 
@@ -25,9 +26,8 @@ def random_motion(body: Body, states: int, *, frames: int = 48, seed: int = 0) -
     """
     if states < 1 or frames < 1:
         raise InputError("a walk has states and frames", value=(states, frames), allowed=">= 1")
-    sample = getattr(body, "sample", None)
-    if sample is not None:
-        visited = sample(states, seed=seed)
+    if isinstance(body, StateSampler):
+        visited = body.sample(states, seed=seed)
     else:
         rest, limits = body.q0, body.limits
         low = torch.where(limits[:, 0].isfinite(), limits[:, 0], rest - 1)

@@ -190,7 +190,7 @@ class LearnedBody:
         and mostly follows one part."""
         return self._settled.pieces
 
-    def finer(self, parts: np.ndarray | None = None) -> LearnedBody:
+    def refined(self, parts: np.ndarray | None = None) -> LearnedBody:
         """This body with every screw of a part that can be seen as a coordinate.
 
         Args:
@@ -208,7 +208,7 @@ class LearnedBody:
         noise = torch.randn(count, len(self.q0), generator=generator, dtype=torch.float64)
         return (self._mean + noise).clamp(self.limits[:, 0], self.limits[:, 1])
 
-    def guesses(self, target: np.ndarray) -> Tensor:
+    def initial_guesses(self, target: np.ndarray) -> Tensor:
         """[S, k] coordinates in which the body may look like unordered points target [M, 3] (m)."""
         known, basis = self._settled, self._basis.float()
         return self._coordinates_of(
@@ -216,7 +216,7 @@ class LearnedBody:
         )
 
     @torch.no_grad()
-    def read(self, vertices: np.ndarray) -> Tensor:
+    def encode_pose(self, vertices: np.ndarray) -> Tensor:
         """[k] coordinates in which the vertices are about where `vertices` [V, 3] (m) are."""
         known = self._settled
         moved = self._enter(known.reading.samples.points(vertices))
@@ -245,8 +245,7 @@ class LearnedBody:
         joint = weights.argmax(-1).numpy()
         return Skin.rigid(joint, tuple(f"token{i}" for i in range(weights.shape[-1])))
 
-    @property
-    def frames(self) -> SkinningFrames | None:
+    def skinning_frames(self) -> SkinningFrames | None:
         """What carries the surface, if it is rigid parts that points blend; else None."""
         decoder, box = self._decoder, self._settled.reading.box
         if not isinstance(decoder, SkinnedDecoder) or not decoder.rigid:

@@ -75,7 +75,7 @@ class CageBody:
         start, pull = samples.points(self._rest), samples.points(self._pull)
         return lambda q: start.to(q) + pull.to(q) @ q.unflatten(-1, (-1, 3))
 
-    def guesses(self, target: np.ndarray) -> Tensor:
+    def initial_guesses(self, target: np.ndarray) -> Tensor:
         """[1, k] what the network makes of unordered points `target` [M, 3] (m)."""
         inside = torch.from_numpy(self._box.enter(np.asarray(target, np.float64))).float()
         with torch.no_grad():

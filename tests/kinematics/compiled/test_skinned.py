@@ -62,6 +62,9 @@ class Hose:
     def jacobian(self, q):
         return torch.func.jacfwd(self.points)(q)
 
+    def skinning_frames(self):
+        return self.frames
+
     def skin_transforms(self, q):
         raise NotImplementedError
 

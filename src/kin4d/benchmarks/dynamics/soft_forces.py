@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kin4d.bodies.body import Body
+from kin4d.bodies.capabilities import Elastic
 from kin4d.bodies.elastic import elastic_stiffness
 from kin4d.bodies.modal import ModalBody
 from kin4d.dynamics.forces import (
@@ -62,7 +63,7 @@ def acting_on(
         forces.append(Wind(scene.wind, density=AIR_DENSITY, drag=2.0))
     held = np.zeros(0, int) if pins is None else pins
     forces += _elasticity(scene, body, modal, pinned=len(held) > 0)
-    if isinstance(body, ModalBody):
+    if isinstance(body, Elastic):
         return forces
     if scene.dimension == 2:
         # A material holds it together: it may go farther than its shape alone makes likely.
@@ -77,9 +78,9 @@ def acting_on(
 def _elasticity(scene: SoftScene, body: Body, modal: ModalBody, *, pinned: bool) -> list[Force]:
     material, forces = scene.material, list[Force]()
     rubbing = material.get("damping", 0.0)
-    wrinkles = body.low_membrane_stiffness if isinstance(body, ModalBody) else scene.dimension == 2
+    wrinkles = body.low_membrane_stiffness if isinstance(body, Elastic) else scene.dimension == 2
     stiffness = None
-    if isinstance(body, ModalBody):
+    if isinstance(body, Elastic):
         stiffness = body.stiffness.numpy()
     elif not wrinkles:
         stiffness = elastic_stiffness(body, modal, pinned=pinned)

@@ -16,10 +16,11 @@ from kin4d.benchmarks.report import Check, Report
 from kin4d.bodies.articulated import ArticulatedBody
 from kin4d.bodies.articulated_base import Link
 from kin4d.bodies.body import Body
+from kin4d.bodies.capabilities import modal_stiffness
 from kin4d.bodies.floating import FloatingBase
 from kin4d.bodies.inertial import Inertial
 from kin4d.bodies.joint import Joint
-from kin4d.bodies.modal import ModalBody, modal_stiffness
+from kin4d.bodies.modal import ModalBody
 from kin4d.dynamics.forces import Spring
 from kin4d.dynamics.scene import Actor, Scene
 from kin4d.dynamics.simulate import simulate

@@ -117,7 +117,7 @@ class Cage:
 
         def run(pose: int, target: np.ndarray) -> np.ndarray:
             with torch.no_grad():
-                return body.vertices(body.guesses(target)[0]).numpy()
+                return body.vertices(body.initial_guesses(target)[0]).numpy()
 
         return run
 

@@ -56,6 +56,18 @@ class RobotBody(ArticulatedBody):
         self.end_effector = end_effector or _default_end_effector(self)
         self.end_effector_index = self.link_index(self.end_effector)
 
+    def replace_links(self, links: Sequence[Link]) -> RobotBody:
+        """The same robot with other links of the same names."""
+        return RobotBody(
+            links,
+            self.joints,
+            q0=self._rest_values(),
+            root=self.root,
+            name=self.name,
+            end_effector=self.end_effector,
+            loop_gap=self.loop_gap,
+        )
+
     @classmethod
     def from_urdf(
         cls,

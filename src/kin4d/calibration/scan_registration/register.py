@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from kin4d.bodies.articulated import ArticulatedBody
-from kin4d.bodies.robot.robot_body import RobotBody
 from kin4d.calibration.scan_registration.labels import label_triangles
 from kin4d.calibration.scan_registration.refine import PoseRefiner
 from kin4d.calibration.scan_registration.search import HypothesisSearch
@@ -156,18 +155,7 @@ def scanned_body(
             inside = np.linalg.inv(registration.similarity @ poses[i])
             surface = _triangles(mesh, mine, link.name).transformed(inside)
         links.append(replace(link, mesh=surface))
-    rest = dict(zip(body.coordinates, body.q0.tolist(), strict=True))
-    if isinstance(body, RobotBody):
-        return RobotBody(
-            links,
-            body.joints,
-            q0=rest,
-            root=body.root,
-            name=body.name,
-            end_effector=body.end_effector,
-            loop_gap=body.loop_gap,
-        )
-    return ArticulatedBody(links, body.joints, q0=rest, root=body.root, name=body.name)
+    return body.replace_links(links)
 
 
 def _in_metres(scan: ScanSamples, links: ScanSamples) -> tuple[ScanSamples, float]:

@@ -7,9 +7,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from kin4d.bodies.articulated_base import ArticulatedBodyBase
 from kin4d.bodies.body import Body
-from kin4d.bodies.floating import FloatingBase
+from kin4d.bodies.capabilities import RigidLinks, fixed_base
 from kin4d.bodies.rigid import RigidBody
 from kin4d.dynamics.contact.contact_points import contact_points
 from kin4d.dynamics.contact.distance_field import DistanceField, distance_field
@@ -21,9 +20,7 @@ from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics
 _CELLS = 40  # Grid cells along a shape's diameter.
 _NEIGHBOURS = 8
 # Fields depend on the body alone: they outlive a run, not the body.
-_PARTS: WeakKeyDictionary[ArticulatedBodyBase, list[tuple[int, DistanceField]]] = (
-    WeakKeyDictionary()
-)
+_PARTS: WeakKeyDictionary[Body, list[tuple[int, DistanceField]]] = WeakKeyDictionary()
 
 
 class CollisionShape:
@@ -55,7 +52,7 @@ class CollisionShape:
             material,
             mover,
         )
-        self._body = body.body if isinstance(body, FloatingBase) else body
+        self._body = fixed_base(body)
         self.size = body.rest.bbox_diagonal
 
     @classmethod
@@ -82,7 +79,7 @@ class CollisionShape:
     def parts(self) -> list[tuple[int, DistanceField]]:
         """The rigid parts that have a surface: (frame that carries it, field in that frame)."""
         assert isinstance(self.map, ArticulatedKinematics)
-        assert isinstance(self._body, ArticulatedBodyBase)
+        assert isinstance(self._body, RigidLinks)
         known = _PARTS.get(self._body)
         if known is not None:
             return known

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import torch
 
-from kin4d.bodies.articulated import ArticulatedBody
+from kin4d.bodies.capabilities import KinematicTree
 from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.kinematics.compiled.compiled_kinematics import MassPointKinematics
 from kin4d.kinematics.compiled.rotation import root_pose
@@ -58,7 +58,7 @@ class ArticulatedKinematics(MassPointKinematics):
     """
 
     def __init__(
-        self, body: ArticulatedBody, places: SurfaceSamples, *, floating: bool, mass_scale: float
+        self, body: KinematicTree, places: SurfaceSamples, *, floating: bool, mass_scale: float
     ) -> None:
         first = 6 if floating else 0
         moving, parent, steps, self.link_frame, self.link_offset = _fold(body)
@@ -86,7 +86,7 @@ class ArticulatedKinematics(MassPointKinematics):
             place_local=place_local,
         )
 
-    def _fix(self, body: ArticulatedBody, places: SurfaceSamples) -> tuple[np.ndarray, np.ndarray]:
+    def _fix(self, body: KinematicTree, places: SurfaceSamples) -> tuple[np.ndarray, np.ndarray]:
         """Frames [S] and local coordinates [S, 3] of places on the rest surface."""
         link = body.skin.joints[places.corners[:, 0], 0]
         with torch.no_grad():
@@ -120,7 +120,7 @@ class ArticulatedKinematics(MassPointKinematics):
         return articulated_jacobians(self.data, q, frame, x)
 
 
-def _fold(body: ArticulatedBody):
+def _fold(body: KinematicTree):
     """Moving joints, the frames they stand on, the steps there; per link its frame and offset."""
     index = {link.name: i for i, link in enumerate(body.links)}
     frame = np.zeros(len(body.links), np.int64)
@@ -144,7 +144,7 @@ def _fold(body: ArticulatedBody):
     return moving, parent, steps, frame, offset
 
 
-def _mass_points(body: ArticulatedBody, link_frame: np.ndarray, link_offset: np.ndarray):
+def _mass_points(body: KinematicTree, link_frame: np.ndarray, link_offset: np.ndarray):
     frame, local, mass = [], [], []
     for i, link in enumerate(body.links):
         if link.inertial is None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
-from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from kin4d.bodies.body import Body
+from kin4d.bodies.capabilities import surface_map
 from kin4d.bodies.floating import FloatingBase
 from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics
@@ -24,7 +22,7 @@ class AutogradKinematics(CompiledKinematics):
         self, body: Body, places: SurfaceSamples, *, floating: bool, mass_scale: float
     ) -> None:
         self._body = FloatingBase(body) if floating else body
-        self._probe = mapped_points(self._body, places)
+        self._probe = surface_map(self._body, places)
         self.floating, self.mass = floating, body.mass.numpy() * mass_scale
         self.width, self.size = len(self._body.coordinates), 3 * len(self.mass)
         self._root = np.sqrt(self.mass)[:, None]
@@ -67,11 +65,3 @@ class AutogradKinematics(CompiledKinematics):
         with sdpa_kernel(SDPBackend.MATH):
             found = torch.func.jacfwd(lambda row: self._probe(row)[index])(torch.from_numpy(q))
         return self.places(q)[index], found.detach().numpy()
-
-
-def mapped_points(body: Body, places: SurfaceSamples) -> Callable[[Tensor], Tensor]:
-    """The map q [..., k] -> places [..., S, 3] (m): the body's own `probe`, if it has one."""
-    probe = getattr(body, "probe", None)
-    if probe is not None and len(places):
-        return probe(places)
-    return lambda q: places.points(body.vertices(q))

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from kin4d.bodies.body import Body
+from kin4d.bodies.capabilities import FrameSkinned, KinematicTree, NodeGraph, fixed_base
 from kin4d.geometry.sampling import SurfaceSamples
 
 ACCEPTED = 0.04  # Of the diameter, over the limits' box: a fit worse than that is not used.
@@ -90,50 +92,36 @@ class MassPointKinematics(CompiledKinematics):
 
 
 def compile_kinematics(
-    body: Any, places: SurfaceSamples, *, mass_scale: float = 1.0
+    body: Body, places: SurfaceSamples, *, mass_scale: float = 1.0
 ) -> CompiledKinematics:
-    """The fastest faithful map of a body.
+    """The fastest faithful evaluation of a body's map.
 
-    Trees of rigid links and bodies of modes, floating or not, are exact. Others are fitted: how
-    their frames move, if they have any, else how all points do. If that does not fit well the body
-    is asked directly.
+    A `KinematicTree` and a `NodeGraph`, floating or not, are exact. Others are fitted: the motion
+    of their frames if they are `FrameSkinned`, else that of all points. Where the fit is poor, the
+    body's own methods are called.
 
     Args:
-        body: A `Body`.
-        places: Places on `body.rest` that forces and contacts act on.
+        body: Any.
+        places: Points on `body.rest` that forces and contacts act on.
         mass_scale: Factor on the body's masses.
     """
-    from kin4d.bodies.articulated import ArticulatedBody
-    from kin4d.bodies.floating import FloatingBase
-    from kin4d.bodies.modal import ModalBody
-
-    inner = body.body if isinstance(body, FloatingBase) else body
-    if isinstance(inner, ArticulatedBody):
-        from kin4d.kinematics.compiled.articulated import ArticulatedKinematics
-
-        return ArticulatedKinematics(
-            inner, places, floating=inner is not body, mass_scale=mass_scale
-        )
-    if isinstance(inner, ModalBody) and inner.warp:
-        from kin4d.kinematics.compiled.modal import ModalKinematics
-
-        return ModalKinematics(inner, places, floating=inner is not body, mass_scale=mass_scale)
-    return _fitted(inner, places, floating=inner is not body, mass_scale=mass_scale)
-
-
-def _fitted(
-    body: Any, places: SurfaceSamples, *, floating: bool, mass_scale: float
-) -> CompiledKinematics:
+    from kin4d.kinematics.compiled.articulated import ArticulatedKinematics
     from kin4d.kinematics.compiled.autograd import AutogradKinematics
     from kin4d.kinematics.compiled.low_rank import LowRankKinematics
+    from kin4d.kinematics.compiled.modal import ModalKinematics
     from kin4d.kinematics.compiled.skinned import SkinnedKinematics
 
-    options = {"floating": floating, "mass_scale": mass_scale}
-    frames = getattr(body, "frames", None)
+    inner = fixed_base(body)
+    options = {"floating": inner is not body, "mass_scale": mass_scale}
+    if isinstance(inner, KinematicTree):
+        return ArticulatedKinematics(inner, places, **options)
+    if isinstance(inner, NodeGraph) and (network := inner.edge_network()) is not None:
+        return ModalKinematics(inner, network, places, **options)
+    frames = inner.skinning_frames() if isinstance(inner, FrameSkinned) else None
     if frames is None:
-        found = LowRankKinematics(body, places, **options)
+        found = LowRankKinematics(inner, places, **options)
     else:
-        found = SkinnedKinematics(body, frames, places, **options)
-    if found.error <= ACCEPTED * body.rest.bbox_diagonal:
+        found = SkinnedKinematics(inner, frames, places, **options)
+    if found.error <= ACCEPTED * inner.rest.bbox_diagonal:
         return found
-    return AutogradKinematics(body, places, **options)
+    return AutogradKinematics(inner, places, **options)

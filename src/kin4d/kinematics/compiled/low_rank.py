@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from kin4d.bodies.body import Body
+from kin4d.bodies.capabilities import surface_map
 from kin4d.geometry.sampling import SurfaceSamples
-from kin4d.kinematics.compiled.autograd import mapped_points
 from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics
 from kin4d.kinematics.compiled.features import (
     coefficients,
@@ -149,7 +149,7 @@ class LowRankKinematics(CompiledKinematics):
 
 def _evaluate(body: Body, places: SurfaceSamples, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mass points [N, P, 3] and places [N, S, 3] of the body."""
-    points, spots, probe = [], [], mapped_points(body, places)
+    points, spots, probe = [], [], surface_map(body, places)
     with torch.no_grad():
         for rows in torch.from_numpy(q).split(8):
             points.append(body.points(rows).numpy())

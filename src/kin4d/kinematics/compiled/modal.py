@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kin4d.bodies.modal import EdgeNetwork, ModalBody
+from kin4d.bodies.capabilities import NodeGraph
+from kin4d.bodies.edge_network import EdgeNetwork
 from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.kinematics.compiled.compiled_kinematics import MassPointKinematics
 from kin4d.kinematics.compiled.modal_kernels import (
@@ -26,14 +27,20 @@ class ModalKinematics(MassPointKinematics):
     """The map of a warped `ModalBody`, or of `Floating` around it."""
 
     def __init__(
-        self, body: ModalBody, places: SurfaceSamples, *, floating: bool, mass_scale: float
+        self,
+        body: NodeGraph,
+        network: EdgeNetwork,
+        places: SurfaceSamples,
+        *,
+        floating: bool,
+        mass_scale: float,
     ) -> None:
         first = 6 if floating else 0
         self.mass, self.floating = body.mass.numpy() * mass_scale, floating
         self.width, self.size = first + len(body.q0), 3 * len(self.mass)
-        ties = EdgeNetwork(*map(np.ascontiguousarray, body.ties))
+        ties = EdgeNetwork(*map(np.ascontiguousarray, network))
         self.data = ModalData(first=first, ties=ties, root_mass=np.sqrt(self.mass))
-        self._spots = _spots(body, places)
+        self._spots = _spots(body, network.rest, places)
         self._known: dict[bytes, tuple[np.ndarray, ...]] = {}
         self._noted: tuple[np.ndarray, ...] = (np.zeros(0),)
 
@@ -87,12 +94,12 @@ class ModalKinematics(MassPointKinematics):
             del self._known[next(iter(self._known))]
 
 
-def _spots(body: ModalBody, places: SurfaceSamples) -> ModalPoints:
+def _spots(body: NodeGraph, rest: np.ndarray, places: SurfaceSamples) -> ModalPoints:
     """Places as carried by the nodes that carry their triangles' corners, each node once."""
-    count, nodes = len(places), len(body.ties.rest)
+    count, nodes = len(places), len(rest)
     shares = places.barycentric[:, :, None] * body.skin.weights[places.corners]
     carriers = body.skin.joints[places.corners]
-    arms = body.rest.vertices[places.corners][:, :, None] - body.ties.rest[carriers]
+    arms = body.rest.vertices[places.corners][:, :, None] - rest[carriers]
     key = (np.arange(count)[:, None, None] * nodes + carriers)[shares != 0]
     used, at = np.unique(key, return_inverse=True)
     share, arm = np.zeros(len(used)), np.zeros((len(used), 3))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from kin4d.bodies.modal import EdgeNetwork
+from kin4d.bodies.edge_network import EdgeNetwork
 from kin4d.kinematics.compiled.rotation import (
     LOOSE,
     root_or_world,
