@@ -13,7 +13,7 @@ from kin4d.world.imagine import ImagineWarning
 DEMO = Path(kin4d.__file__).parent / "assets" / "demo"
 GIVEN = {
     "image": DEMO / "first.png",
-    "robot": "sketch",
+    "robot": "kin4d_arm",
     "actions": DEMO / "joints.npz",
     "camera": DEMO / "camera.json",
     "depth": DEMO / "depth.png",
@@ -37,6 +37,9 @@ def test_bad_input_is_refused_with_its_value():
         kin4d.imagine(**GIVEN, num_samples=0)
     with pytest.raises(InputError, match="depth and its camera differ in size"):
         kin4d.imagine(**{**GIVEN, "depth": np.ones((3, 4))})
+    for file in (GIVEN["actions"], "missing.npy"):
+        with pytest.raises(InputError, match="cannot read the depth image"):
+            kin4d.imagine(**{**GIVEN, "depth": file})
 
 
 def test_other_image_sizes_are_resized_with_a_warning():

@@ -139,12 +139,17 @@ def _check_size(name: str, array: np.ndarray, camera: Camera) -> None:
 
 def _read_depth(path: Path) -> np.ndarray:
     """[H, W] m."""
-    if path.suffix == ".npy":
-        return np.load(path, allow_pickle=False).astype(np.float32)
     from PIL import Image
 
-    with Image.open(path) as millimetres:
-        return np.asarray(millimetres, np.float32) / 1000
+    try:
+        if path.suffix == ".npy":
+            return np.load(path, allow_pickle=False).astype(np.float32)
+        with Image.open(path) as millimetres:
+            return np.asarray(millimetres, np.float32) / 1000
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"cannot read the depth image {path}: {error}", allowed=".npy in m, or .png in mm"
+        ) from error
 
 
 def _warn(text: str) -> None:

@@ -106,7 +106,7 @@ def test_rotated_by_half_a_turn_the_hidden_side_is_rendered(boxed):
     pose = _rotation_about_box(observation, box, np.pi)
     whole = PartSurfels.of([part_mask], [None], observation, LIGHT)
     rendered = whole.render(pose[None], np.full(part_mask.shape, 9.0))
-    # Half a turn brings a box onto itself.
+    # A rotation of 180 degrees maps a box onto itself.
     assert (rendered.visible & part_mask).sum() / (rendered.visible | part_mask).sum() > 0.85
     both = rendered.visible & part_mask
     assert np.percentile(np.abs(rendered.xyz[both] - observation.xyz[both]).max(1), 80) < 0.006
