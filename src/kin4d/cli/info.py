@@ -11,6 +11,7 @@ _EXTRAS = {
     "usd": "usd-core",
     "robots": "example-robot-data",
     "sim": "mujoco",
+    "compressed": "dracopy",
     "viewer": "viser",
     "parquet": "pyarrow",
 }

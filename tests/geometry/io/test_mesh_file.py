@@ -289,7 +289,7 @@ class TestGltf:
         ("changes", "message"),
         [
             ({"asset": {"version": "1.0"}}, "another glTF version"),
-            ({"extensionsRequired": ["KHR_draco_mesh_compression"]}, "extension"),
+            ({"extensionsRequired": ["EXT_mesh_gpu_instancing"]}, "extension"),
             ({"nodes": [{"mesh": 7}]}, "not valid glTF"),
             ({"nodes": [{"children": [0], "mesh": 0}]}, "loop"),
             ({"nodes": 5}, "not valid glTF"),

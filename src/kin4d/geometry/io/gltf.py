@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kin4d.geometry.io.gltf_compression import DRACO
 from kin4d.geometry.io.gltf_document import GltfDocument, reading_gltf
 from kin4d.geometry.material import TEXTURE_SLOTS, SurfaceMaterial, srgb_colors
 from kin4d.geometry.mesh import RawMesh, transform_normals
@@ -51,15 +52,23 @@ def _surface(document: GltfDocument) -> RawMesh:
 
 
 def scene_nodes(document: GltfDocument) -> list[int]:
-    """Nodes of the default scene, parents first, in file order; all nodes if there is no scene."""
+    """Nodes of the default scene, parents first, in file order; all nodes if there is no scene.
+
+    What KHR_node_visibility hides is left out, with all below it.
+    """
     nodes, scenes = document.items("nodes"), document.items("scenes")
     if not scenes:
         return list(range(len(nodes)))
     waiting = list(reversed(scenes[document.tree.get("scene", 0)].get("nodes", [])))
     order = []
     while waiting:
+        node = nodes[waiting[-1]]
+        visibility = node.get("extensions", {}).get("KHR_node_visibility", {})
+        if not visibility.get("visible", True):
+            waiting.pop()
+            continue
         order.append(waiting.pop())
-        waiting += reversed(nodes[order[-1]].get("children", []))
+        waiting += reversed(node.get("children", []))
     return order
 
 
@@ -173,7 +182,7 @@ def _faces(document: GltfDocument, primitive: dict[str, Any], count: int) -> np.
     if "indices" in primitive:
         index = document.accessor(primitive["indices"]).astype(np.int64)
     mode = primitive.get("mode", _TRIANGLES)
-    if mode == _TRIANGLES:
+    if mode == _TRIANGLES or DRACO in primitive.get("extensions", ()):
         if len(index) % 3:
             raise document.broken(f"{len(index)} indices do not make whole triangles")
         return index.reshape(-1, 3)

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -17,6 +18,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.files import existing_file
 from kin4d.geometry.io.asset_paths import open_image, referenced_path, warn_asset
+from kin4d.geometry.io.gltf_compression import DRACO, MESHOPT, draco_accessors, meshopt_view
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 _MOST_ROWS = 100_000_000  # a sparse accessor may declare any count without bytes behind it
-_HARMLESS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_", "KHR_mesh_quant")
+_SUPPORTED = (DRACO, *MESHOPT, "KHR_mesh_quantization", "KHR_node_visibility")
+# Change the look alone. What a material needs beyond the common is warned about where it is read.
+_LOOK = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +62,28 @@ class GltfDocument:
         if not version.startswith("2."):
             raise InputError(f"{path} is of another glTF version", value=version, allowed="2.0")
         for name in tree.get("extensionsRequired", ()):
-            if not str(name).startswith(_HARMLESS):
+            if "instancing" in str(name):
                 raise InputError(
                     f"{path} needs a glTF extension that is not supported",
                     value=name,
-                    hint="export it again without compression or instancing",
+                    hint="export it again without instancing",
                 )
+            if name not in _SUPPORTED and not str(name).startswith(_LOOK):
+                warn_asset(path, f"it needs the glTF extension {name}, which is ignored")
         # Every reference is checked before any is read.
         for item in (*tree.get("buffers", ()), *tree.get("images", ())):
             _reference(path, item.get("uri"))
         buffers = tuple(_buffer(path, item, chunk) for item in tree.get("buffers", ()))
         return cls(path, tree, buffers)
+
+    @cached_property
+    def _draco(self) -> dict[int, np.ndarray]:
+        return draco_accessors(self)
+
+    @cached_property
+    def _unpacked(self) -> dict[int, bytes]:
+        """Buffer views that have been decompressed."""
+        return {}
 
     def items(self, kind: str) -> list[dict[str, Any]]:
         """A top-level array such as ``"nodes"``; empty if absent."""
@@ -77,6 +92,13 @@ class GltfDocument:
     def view(self, index: int) -> memoryview:
         """The bytes of a buffer view."""
         view = self.items("bufferViews")[_index(index)]
+        packed = [
+            view["extensions"][name] for name in MESHOPT if name in view.get("extensions", ())
+        ]
+        if packed:
+            if index not in self._unpacked:
+                self._unpacked[index] = meshopt_view(self, packed[0])
+            return memoryview(self._unpacked[index])
         start, length = view.get("byteOffset", 0), view["byteLength"]
         data = memoryview(self.buffers[_index(view["buffer"])])
         if not 0 <= start <= start + length <= len(data):
@@ -95,6 +117,10 @@ class GltfDocument:
             raise self.broken(f"accessor {index} declares {count!r} rows")
         if "bufferView" in spec:
             values = self._rows(spec, dtype, count, width)
+        elif index in self._draco:
+            values = self._draco[index].astype(dtype)
+            if values.shape != (count, width):
+                raise self.broken(f"accessor {index} and its Draco data differ in size")
         elif "sparse" in spec:
             values = np.zeros((count, width), dtype)
         else:
@@ -230,6 +256,8 @@ def _reference(path: Path, uri: str | None) -> bytes | Path:
 
 
 def _buffer(path: Path, spec: dict[str, Any], chunk: bytes | None) -> bytes:
+    if any(spec.get("extensions", {}).get(name, {}).get("fallback") for name in MESHOPT):
+        return b""  # for readers without the extension
     place = (chunk or b"") if spec.get("uri") is None else _reference(path, spec["uri"])
     data = existing_file(place).read_bytes() if isinstance(place, Path) else place
     if len(data) < spec["byteLength"]:
