@@ -42,19 +42,41 @@ FLAGS = {
         "--motion": "--stream",
         "--search-root": "--package-path",
     },
-    "calibrate": {"--search-root": "--package-path", "--without": "--remove-link"},
+    "calibrate": {
+        "--matches": "--correspondences",
+        "--search-root": "--package-path",
+        "--without": "--remove-link",
+    },
     "imagine": {
         "--futures": "--num-samples",
         "--measured": "--measured-gripper",
         "--motion": "--stream",
     },
+    "data objects": {"--out": "--output"},
+    "data preview": {"--out": "--output"},
+    "data export": {"--out": "--output"},
+    "data episodes": {"--kind": "--variants"},
     "data import": {
         "--by-order": "--ignore-joint-names",
+        "--out": "--output",
         "--search-root": "--package-path",
         "--without": "--remove-link",
     },
+    "train": {"--out": "--output", "--rate": "--lr"},
+    "train neurok": {"--shares": "--mix", "--start": "--init-weights"},
+    "train object-world": {
+        "--length": "--window-frames",
+        "--start": "--init-weights",
+        "--windows": "--window-batch",
+        "gauge": "depth",
+        "mover": "dynamics",
+        "painter": "refinement",
+        "seer": "segmentation",
+    },
+    "train diffusion": {"--begin": "--init-weights", "--start": "--flow-init"},
+    "train codec": {"--form": "--codec-type"},
 }
-"""Flags by command."""
+"""Flags, and values of flags, by command."""
 
 
 def renamed_arguments(arguments: Sequence[str]) -> list[str]:
