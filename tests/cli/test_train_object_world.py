@@ -33,7 +33,7 @@ def test_networks_are_trained_joined_and_used(store, tmp_path, capsys):
     from kin4d.export.video import write_image
 
     run = tmp_path / "run"
-    train = ["train", "object-world", "--out", str(run), "--episodes", str(store.path)]
+    train = ["train", "object-world", "--output", str(run), "--episodes", str(store.path)]
     assert main([*train, "--steps", "2", "--batch", "4", "--json"]) == 0
     weights = json.loads(capsys.readouterr().out)["weights"]
     episode = store.episode(0)
@@ -48,7 +48,7 @@ def test_networks_are_trained_joined_and_used(store, tmp_path, capsys):
         fps=episode.fps,
     )
     ask = [
-        *("imagine", "--image", str(tmp_path / "first.png"), "--robot", "sketch"),
+        *("imagine", "--image", str(tmp_path / "first.png"), "--robot", "kin4d_arm"),
         *("--actions", str(tmp_path / "actions.npz"), "--camera", str(tmp_path / "camera.json")),
         *("--weights", weights, "--frames", "5", "--num-samples", "2", "--json"),
     ]
@@ -63,7 +63,7 @@ def test_a_generator_is_trained_on_kept_latents(store, tmp_path, capsys):
     from kin4d.world.object_world.batches import episode_observation
 
     run = tmp_path / "run"
-    train = ["train", "diffusion", "--out", str(run), "--episodes", str(store.path)]
+    train = ["train", "diffusion", "--output", str(run), "--episodes", str(store.path)]
     assert main([*train, "--steps", "1", "--batch", "2", "--control", "mask", "--json"]) == 0
     weights = json.loads(capsys.readouterr().out)["weights"]
     assert any((run / "latents").iterdir())
@@ -76,11 +76,18 @@ def test_one_network_is_trained_on_and_the_others_stay_as_they_ship(store, tmp_p
     from kin4d.training import load_tensors
     from kin4d.training.weights import weights_file
 
-    train = ["train", "object-world", "--out", str(tmp_path / "run"), "--episodes", str(store.path)]
+    train = [
+        "train",
+        "object-world",
+        "--output",
+        str(tmp_path / "run"),
+        "--episodes",
+        str(store.path),
+    ]
     some = [
         "--networks",
         "segmentation",
-        "--start",
+        "--init-weights",
         "tiny",
         "--steps",
         "2",
@@ -102,12 +109,12 @@ def test_a_codec_is_made_and_a_generator_works_in_its_latents(store, tmp_path, c
     from kin4d.world.diffusion.latent_video import load_latent_video_model
 
     where = ["--episodes", str(store.path), "--steps", "1", "--json"]
-    form = ["--form", "pca", "--channels", "4"]
-    assert main(["train", "codec", "--out", str(tmp_path / "pca"), *form, *where]) == 0
+    form = ["--codec-type", "pca", "--channels", "4"]
+    assert main(["train", "codec", "--output", str(tmp_path / "pca"), *form, *where]) == 0
     lost = json.loads(capsys.readouterr().out)
     assert 0 < lost["metres"] < 1
     shared = ["--codec", lost["codec"], "--batch", "1"]
-    assert main(["train", "diffusion", "--out", str(tmp_path / "run"), *shared, *where]) == 0
+    assert main(["train", "diffusion", "--output", str(tmp_path / "run"), *shared, *where]) == 0
     config = load_latent_video_model(tmp_path / "run").config
     assert (config.codec, config.latent_channels) == ("pca", 4)
 
@@ -120,8 +127,8 @@ def test_a_vae_learns_from_short_stretches(store, tmp_path, capsys, monkeypatch)
     monkeypatch.setattr(
         vae, "vae_loss", lambda *given, **k: seen.append(given[1].rgb.shape) or loss(*given, **k)
     )
-    monkeypatch.setattr("kin4d.cli.train_codec._JUDGED", 1)
-    train = ["train", "codec", "--out", str(tmp_path / "vae"), "--episodes", str(store.path)]
+    monkeypatch.setattr("kin4d.cli.train_codec._DEV", 1)
+    train = ["train", "codec", "--output", str(tmp_path / "vae"), "--episodes", str(store.path)]
     train += ["--width", "4", "--channels", "4", "--steps", "1", "--json"]
     assert main([*train, "--frames", "5"]) == 0
     assert json.loads(capsys.readouterr().out)["metres"] > 0

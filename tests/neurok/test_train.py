@@ -53,7 +53,7 @@ def test_a_run_writes_weights_that_make_bodies(tmp_path: Path) -> None:
 
 
 def test_a_run_can_begin_from_weights(tmp_path: Path, weights: Path) -> None:
-    plan = TrainConfig(steps=1, rate=1e-9, average=0.0, log_every=1)
+    plan = TrainConfig(steps=1, lr=1e-9, ema_decay=0.0, log_every=1)
     model = train_neurok(feed, tmp_path, config=TINY, plan=plan, start=weights)
     before, _ = load_tensors(weights)
     after = model.state_dict()
@@ -68,7 +68,7 @@ def test_what_earlier_weights_lack_begins_from_chance(
     tensors, about = load_tensors(weights)
     known = {name: value for name, value in tensors.items() if ".screws." not in name}
     save_tensors(tmp_path / "old.safetensors", known, {**about, "version": 1})
-    plan = TrainConfig(steps=1, rate=1e-9, average=0.0, log_every=1)
+    plan = TrainConfig(steps=1, lr=1e-9, ema_decay=0.0, log_every=1)
     start = tmp_path / "old.safetensors"
     after = train_neurok(feed, tmp_path / "run", config=TINY, plan=plan, start=start).state_dict()
     assert max(float((after[name] - known[name]).abs().max()) for name in known) < 1e-6
@@ -78,6 +78,6 @@ def test_what_earlier_weights_lack_begins_from_chance(
 
 
 def test_presets_are_named() -> None:
-    assert train_config("tiny", steps=7, rate=None).steps == 7
+    assert train_config("tiny", steps=7, lr=None).steps == 7
     with pytest.raises(InputError, match="no such preset"):
         train_config("enormous")

@@ -16,8 +16,8 @@ def test_round_trip(tmp_path: Path) -> None:
     file = tmp_path / "w.safetensors"
     tensors = {"a": torch.arange(6.0).view(2, 3), "b": torch.tensor(3.0)}
     save_tensors(file, tensors, {"version": 1})
-    found, about = load_tensors(file)
-    assert about == {"version": 1}
+    found, metadata = load_tensors(file)
+    assert metadata == {"version": 1}
     assert all(torch.equal(found[name], tensors[name]) for name in tensors)
 
 

@@ -24,7 +24,7 @@ import sys, time, torch
 from torch import nn
 from kin4d.training import TrainConfig, train
 
-def feed(rank, step):
+def make_batches(rank, step):
     while True:
         generator = torch.Generator().manual_seed(1000 * rank + step)
         x = torch.randn(16, 4, generator=generator)
@@ -39,8 +39,9 @@ def loss(model, batch, done):
 
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 1))
-train(model, feed, loss, TrainConfig(steps=60, warm=5, save_every=0.0, log_every=10), sys.argv[1],
-      about={"model": "toy"})
+config = TrainConfig(steps=60, warmup_steps=5, save_every=0.0, log_every=10)
+train(model, make_batches, loss, config, sys.argv[1],
+      metadata={"model": "toy"})
 """
 
 
@@ -66,13 +67,13 @@ def test_killed_runs_end_as_whole_ones(tmp_path: Path) -> None:
         assert load_tensors(file)[1]["step"] < 60
     assert start(cut, 0.0).wait(120) == 0
     first, _ = load_tensors(whole / "checkpoint.safetensors")
-    second, about = load_tensors(cut / "checkpoint.safetensors")
-    assert about["step"] == 60
+    second, metadata = load_tensors(cut / "checkpoint.safetensors")
+    assert metadata["step"] == 60
     assert first.keys() == second.keys()
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
-def feed(rank: int, step: int):
+def make_batches(rank: int, step: int):
     while True:
         x = torch.randn(16, 2, generator=torch.Generator().manual_seed(step))
         yield x, x[:, :1] - x[:, 1:]
@@ -90,28 +91,35 @@ def test_it_learns_and_reports(tmp_path: Path) -> None:
     lines: list[str] = []
     weights = train(
         model,
-        feed,
+        make_batches,
         squared,
-        TrainConfig(steps=300, rate=0.05, average=0.9, log_every=100),
+        TrainConfig(steps=300, lr=0.05, ema_decay=0.9, log_every=100),
         tmp_path,
-        about={"model": "line"},
+        metadata={"model": "line"},
         validate=lambda net: {"bias": float(net.bias)},
         say=lines.append,
     )
     assert torch.allclose(weights["weight"], torch.tensor([[1.0, -1.0]]), atol=0.02)
     assert any("min left" in line for line in lines)
     assert any("dev: bias" in line for line in lines)
-    stored, about = load_tensors(tmp_path / "weights.safetensors")
+    stored, metadata = load_tensors(tmp_path / "weights.safetensors")
     assert torch.equal(stored["weight"], weights["weight"])
-    assert about["training"]["step"] == 300
-    assert "bias" in about["training"]["dev"]
+    assert metadata["training"]["step"] == 300
+    assert "bias" in metadata["training"]["dev"]
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
-    plan = TrainConfig(steps=2, log_every=1)
-    train(nn.Linear(2, 1), feed, squared, plan, tmp_path, about={"model": "one"})
+    train_config = TrainConfig(steps=2, log_every=1)
+    train(nn.Linear(2, 1), make_batches, squared, train_config, tmp_path, metadata={"model": "one"})
     with pytest.raises(InputError, match="belongs to another run"):
-        train(nn.Linear(2, 1), feed, squared, plan, tmp_path, about={"model": "two"})
+        train(
+            nn.Linear(2, 1),
+            make_batches,
+            squared,
+            train_config,
+            tmp_path,
+            metadata={"model": "two"},
+        )
 
 
 def test_divergence_is_named(tmp_path: Path) -> None:
@@ -119,21 +127,21 @@ def test_divergence_is_named(tmp_path: Path) -> None:
         return model(batch[0]).mean() * torch.nan, {}
 
     with pytest.raises(Kin4dError, match="diverged at step 0"):
-        train(nn.Linear(2, 1), feed, broken, TrainConfig(steps=2), tmp_path, about={})
+        train(nn.Linear(2, 1), make_batches, broken, TrainConfig(steps=2), tmp_path, metadata={})
 
 
 def test_the_rate_rises_stays_and_falls() -> None:
-    plan = TrainConfig(steps=100, rate=1.0, warm=10, decay=0.5)
-    rates = [plan.rate_at(step) for step in range(100)]
+    train_config = TrainConfig(steps=100, lr=1.0, warmup_steps=10, decay=0.5)
+    rates = [train_config.lr_at(step) for step in range(100)]
     assert rates[0] == pytest.approx(0.1)
     assert rates[9:51] == [1.0] * 42
     assert all(b < a for a, b in itertools.pairwise(rates[51:]))
     assert rates[-1] < 0.01
 
 
-@pytest.mark.parametrize("wrong", [{"steps": 0}, {"rate": 0.0}, {"decay": 2.0}, {"average": 1.0}])
+@pytest.mark.parametrize("wrong", [{"steps": 0}, {"lr": 0.0}, {"decay": 2.0}, {"ema_decay": 1.0}])
 def test_wrong_plans_are_refused(wrong: dict) -> None:
-    with pytest.raises(InputError, match="training plan"):
+    with pytest.raises(InputError, match="train config"):
         TrainConfig(**{"steps": 10, **wrong})
 
 

@@ -22,38 +22,38 @@ TOY = {
     "heads": 2,
     "head_dim": 16,
     "ffn": 64,
-    "arm_patch": 2,
-    "arm_width": 16,
+    "robot_patch": 2,
+    "robot_width": 16,
     "text_dim": 16,
     "frequencies": 32,
     "actions": 3,
 }
 
 
-def make_clips(seeds: list[int], *, happened: bool = True) -> VideoBatch:
+def make_clips(seeds: list[int], *, truth: bool = True) -> VideoBatch:
     """Clips in which the bar moves right from column 2, and a block from column 12 before it."""
     rows, columns = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)
     table = np.stack([columns / WIDTH - 0.5, rows / HEIGHT - 0.5, 1.5 - rows / HEIGHT], -1)
     shape = (len(seeds), FRAMES, HEIGHT, WIDTH)
     rgb, xyz = np.full((*shape, 3), 128, np.uint8), np.broadcast_to(table, (*shape, 3)).copy()
     robot_rgb, robot_xyz = np.zeros_like(rgb), np.full_like(xyz, np.nan)
-    mask, moves = np.zeros(shape, np.uint8), np.ones(shape, np.float32)
+    mask, loss_weight = np.zeros(shape, np.uint8), np.ones(shape, np.float32)
     actions = np.zeros((len(seeds), FRAMES, 3), np.float32)
     for b, seed in enumerate(seeds):
         speed = 1 + seed % 3
         for t in range(FRAMES):
             bar, block = 2 + speed * t, max(12, 5 + speed * t)
-            for left, right, colour, things in (
+            for left, right, colour, is_robot in (
                 (block, block + 4, (200, 40, 40), False),
                 (bar, bar + 3, (30, 30, 200), True),
             ):
                 where = np.s_[b, t, 4:12, left:right]
                 rgb[where] = colour
                 xyz[where][..., 2] -= 0.1
-                if things:
+                if is_robot:
                     robot_rgb[where], robot_xyz[where], mask[where] = colour, xyz[where], 1
                 elif block > 12:
-                    moves[where] = 5
+                    loss_weight[where] = 5
             actions[b, t] = bar / WIDTH, 0, speed
     return VideoBatch(
         first_rgb=rgb[:, 0],
@@ -61,9 +61,9 @@ def make_clips(seeds: list[int], *, happened: bool = True) -> VideoBatch:
         robot_rgb=robot_rgb,
         robot_xyz=robot_xyz,
         robot_mask=mask,
-        rgb=rgb if happened else None,
-        xyz=xyz if happened else None,
-        moves=moves if happened else None,
+        rgb=rgb if truth else None,
+        xyz=xyz if truth else None,
+        loss_weight=loss_weight if truth else None,
         actions=actions,
         words=hash_words([f"push at speed {seed % 3}" for seed in seeds]),
     )

@@ -1,4 +1,4 @@
-"""`kin4d train`: make weights, from data to a file that ships."""
+"""`kin4d train`: train a model and write its weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainNeurok(TrainingOptions):
-    """Train a NeuROK model; run the same command again to go on after a stop.
+    """Train a NeuROK model; run the same command again to resume it.
 
     Under `accelerate launch` or `torchrun` the same command uses all processes.
     """
@@ -30,23 +30,23 @@ class TrainNeurok(TrainingOptions):
     preset: Literal["tiny", "small", "base"] = "small"
     """Size of the model and length of training."""
     sources: tuple[str, ...] = ("articulated",)
-    """What to draw from: the names `kin4d data objects` knows."""
-    shares: tuple[float, ...] = ()
-    """How often each source is drawn; equal by default."""
+    """Object sources to sample from: the names `kin4d data objects` knows."""
+    mix: tuple[float, ...] = ()
+    """Share of each source; equal by default."""
     points: int = 256
     """Per shape."""
     batch: int = 32
     """Shapes per step and process."""
     decoder: Literal["skinned", "point"] = "skinned"
-    """Form of the decoder."""
+    """Architecture of the decoder."""
     motion: Literal["dual_quaternion", "offset"] = "dual_quaternion"
     """What the decoder emits."""
     augment: bool = True
-    """Vary the shapes beyond what their source does."""
+    """Augment the shapes."""
     workers: int = 1
-    """Processes that make data ahead."""
-    start: str | None = None
-    """Weights to begin from, with a new schedule; by default chance."""
+    """Processes that prepare data."""
+    init_weights: str | None = None
+    """Initial weights, with a new schedule; random by default."""
 
     def run(self) -> None:
         import torch
@@ -60,45 +60,51 @@ class TrainNeurok(TrainingOptions):
 
         torch.set_num_threads(self.threads)
         sources = [named_source(name) for name in self.sources]
-        vary = Augmentation() if self.augment else Augmentation.none()
+        augmentation = Augmentation() if self.augment else Augmentation.none()
 
         def stream(seed: int, split: str, workers: int) -> PairStream:
             return PairStream(
                 sources,
-                weights=self.shares or None,
+                weights=self.mix or None,
                 points=self.points,
                 batch=self.batch,
                 seed=seed,
                 split=split,
-                augmentation=vary,
+                augmentation=augmentation,
                 workers=workers,
             )
 
-        def feed(process: int, step: int) -> Iterator[PairBatch]:
+        def make_batches(process: int, step: int) -> Iterator[PairBatch]:
             pairs = stream(self.seed + PROCESS_SEED * process, "train", self.workers)
             pairs.index = step
             return iter(pairs)
 
         held_out = stream(self.seed + 1, "dev", 0)
-        plan = train_config(self.preset, **self.changes)
+        schedule = train_config(self.preset, **self.changes)
         dev = [held_out[i] for i in range(8)]
         data = {
             "sources": [name.partition(":")[0] for name in self.sources],
-            "shares": list(self.shares),
+            "mix": list(self.mix),
             "points": self.points,
             "batch": self.batch,
             "augment": self.augment,
             "seed": self.seed,
         }
         if self.model == "cage":
-            model = train_cage(feed, self.out, plan=plan, dev=dev, data=data)
+            model = train_cage(make_batches, self.output, plan=schedule, dev=dev, data=data)
         else:
             config = replace(PRESETS[self.preset], decoder=self.decoder, motion=self.motion)
             model = train_neurok(
-                feed, self.out, config=config, plan=plan, dev=dev, start=self.start, data=data
+                make_batches,
+                self.output,
+                config=config,
+                plan=schedule,
+                dev=dev,
+                start=self.init_weights,
+                data=data,
             )
         size = sum(parameter.numel() for parameter in model.parameters())
-        file = self.out / "weights.safetensors"
+        file = self.output / "weights.safetensors"
         print_result(
             f"{size / 1e6:.1f} million parameters in {file}",
             {"weights": str(file), "parameters": size},
@@ -114,7 +120,7 @@ Task = (
 )
 
 
-def train(what: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Task]]) -> None:
+def train_command(what: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Task]]) -> None:
     """Train a model and write its weights.
 
     Args:

@@ -1,4 +1,4 @@
-"""`kin4d train codec`: what turns videos into latents and back, for generators to work in."""
+"""`kin4d train codec`: train the codec that turns videos into latents and back."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
     from kin4d.world.diffusion.config import DiffusionConfig
 
 _FITTED = 200  # episodes that a linear codec is fitted to
-_JUDGED = 16  # held-out episodes that tell what a codec loses
+_DEV = 16  # held-out episodes on which the codec is measured
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainCodec(EpisodeTrainingOptions):
-    """Train a VAE on episodes, or fit a linear codec; run the same command again to go on.
+    """Train a VAE on episodes, or fit a linear codec; run the same command again to resume.
 
-    `kin4d train diffusion --codec OUT/codec.safetensors` then works in its latents.
+    `kin4d train diffusion --codec OUTPUT/codec.safetensors` then works in its latents.
     """
 
-    form: Literal["vae", "pca"] = "vae"
+    codec_type: Literal["vae", "pca"] = "vae"
     """Wan's autoencoder, or principal components of patches."""
     preset: Literal["tiny", "small", "wan14b"] = "tiny"
-    """Size of the pictures, and length of training."""
+    """Size of the images, and length of training."""
     channels: int = 16
     """Numbers per cell of 4 frames by 8 x 8 pixels."""
     width: int = 16
     """Channels of the VAE's first layer; the published one has 96."""
     frames: int | None = None
-    """Length of the stretches that the VAE learns from, 1 more than a multiple of 4; by default
-    whole clips. Short ones are quicker to go through, and its layers look at few frames at once."""
+    """Length of the segments that the VAE is trained on, 1 more than a multiple of 4; by default
+    whole clips. Short ones are faster, and its layers see few frames at once."""
 
     def run(self) -> None:
         import torch
@@ -59,15 +59,15 @@ class TrainCodec(EpisodeTrainingOptions):
         store = open_episodes(self.episodes)
         config = replace(
             PRESETS[self.preset],
-            codec=self.form,
+            codec=self.codec_type,
             latent_channels=self.channels,
             vae_width=self.width,
         )
-        plan = diffusion_train_config(self.preset, **self.changes)
-        codec = make_codec_of(store, config, plan, self.out, frames=self.frames)
-        file = self.out / CODEC_FILE
+        train_config = diffusion_train_config(self.preset, **self.changes)
+        codec = make_episode_codec(store, config, train_config, self.output, frames=self.frames)
+        file = self.output / CODEC_FILE
         save_codec(file, codec)
-        held_out = store.numbers("val")[:_JUDGED] or store.numbers("train")[:_JUDGED]
+        held_out = store.numbers("val")[:_DEV] or store.numbers("train")[:_DEV]
         lost = measure_codec(codec, (episode_videos(store.episode(n), config) for n in held_out))
         print_result(
             f"{file}: colours come back at {lost['psnr']:.1f} dB, points within "
@@ -78,11 +78,11 @@ class TrainCodec(EpisodeTrainingOptions):
         )
 
 
-def make_codec_of(
+def make_episode_codec(
     store: EpisodeSource,
     config: DiffusionConfig,
-    plan: TrainConfig,
-    out: Path,
+    train_config: TrainConfig,
+    output: Path,
     *,
     frames: int | None = None,
 ) -> AnyCodec:
@@ -91,9 +91,9 @@ def make_codec_of(
     Args:
         store: The episodes.
         config: Of the world that the codec is for.
-        plan: Of a VAE's training.
-        out: Its folder.
-        frames: Of the stretches a VAE learns from; see `Codec.frames`.
+        train_config: Of a VAE's training.
+        output: Its folder.
+        frames: Of the segments that a VAE is trained on; see `TrainCodec.frames`.
     """
     from kin4d.world.diffusion.batch import videos_of
     from kin4d.world.diffusion.latent_cache import episode_videos
@@ -113,16 +113,16 @@ def make_codec_of(
     if length % 4 != 1 or not 1 <= length <= config.frames:
         raise InputError("frames", value=length, allowed=f"1, 5, 9, ... {config.frames}")
 
-    def feed(rank: int, step: int) -> Iterator[VideoBatch]:
-        for dice, some in chosen_episodes(train, 1, plan.seed + PROCESS_SEED * rank, step):
-            start = int(dice.integers(config.frames - length + 1))
+    def make_batches(rank: int, step: int) -> Iterator[VideoBatch]:
+        for rng, some in chosen_episodes(train, 1, train_config.seed + PROCESS_SEED * rank, step):
+            start = int(rng.integers(config.frames - length + 1))
             clips = episode_videos(store.episode(some[0]), config)
-            yield clips.during(slice(start, start + length))
+            yield clips.slice_frames(slice(start, start + length))
 
     return train_vae(
-        feed,
-        out / "vae",
-        plan=plan,
+        make_batches,
+        output / "vae",
+        train_config=train_config,
         sizes=VaeSizes(width=config.vae_width, channels=config.latent_channels),
-        dev=list(islice(feed(1, 0), 2)),
+        dev=list(islice(make_batches(1, 0), 2)),
     )

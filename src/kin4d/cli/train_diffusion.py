@@ -1,4 +1,4 @@
-"""`kin4d train diffusion`: a world model in the form of Kinema4D, at any size."""
+"""`kin4d train diffusion`: train a diffusion world model as in Kinema4D, at any size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kin4d.cli.output import print_result
-from kin4d.cli.train_codec import make_codec_of
+from kin4d.cli.train_codec import make_episode_codec
 from kin4d.cli.train_options import PROCESS_SEED, EpisodeTrainingOptions
 from kin4d.errors import InputError
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from kin4d.world.diffusion.codec import AnyCodec
     from kin4d.world.diffusion.config import DiffusionConfig
 
-_DEV = 8  # episodes that checkpoints are judged by
+_DEV = 8  # episodes that checkpoints are validated on
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainDiffusion(EpisodeTrainingOptions):
-    """Train a diffusion transformer on episodes; run the same command again to go on after a stop.
+    """Train a diffusion transformer on episodes; run the same command again to resume it.
 
     Its codec is fitted (pca) or trained (vae) first, if it is not given. Under `accelerate launch`
     or `torchrun` the same command uses all processes.
@@ -32,23 +32,23 @@ class TrainDiffusion(EpisodeTrainingOptions):
     control: (
         Literal["pointmap", "rgb+pointmap", "mask", "depth", "embedding", "text", "none"] | None
     ) = None
-    """What the model is told of the robot, instead of the preset's."""
-    start: Literal["noise", "composite"] | None = None
+    """How the robot enters the condition, instead of the preset's."""
+    flow_init: Literal["noise", "composite"] | None = None
     """Where the flow begins, instead of the preset's."""
     fusion: Literal["width", "channel"] | None = None
     """How colour and geometry are joined, instead of the preset's."""
     codec: Path | None = None
     """A codec's file, to share one between runs; see `kin4d train codec`."""
-    begin: str | None = None
-    """Weights to begin from, with a new schedule; by default chance."""
+    init_weights: str | None = None
+    """Initial weights, with a new schedule; random by default."""
     batch: int = 4
     """Clips per step and process."""
     precision: Literal["fp32", "bf16"] | None = None
-    """Of products of matrices, instead of the preset's; bf16 is faster where it is built in."""
+    """Of matrix products, instead of the preset's; bf16 is faster on hardware that has it."""
 
     @property
     def changes(self) -> dict[str, Any]:
-        """To the plan of a preset."""
+        """To the train config of a preset."""
         given = {} if self.precision is None else {"precision": self.precision}
         return {**super().changes, **given}
 
@@ -67,31 +67,31 @@ class TrainDiffusion(EpisodeTrainingOptions):
         train, dev = store.numbers("train"), store.numbers("val")[:_DEV]
         if not train:
             raise InputError(f"{self.stores} has no episodes to train on", value=len(store))
-        names = {"control": self.control, "start": self.start, "fusion": self.fusion}
+        names = {"control": self.control, "init": self.flow_init, "fusion": self.fusion}
         given: dict[str, Any] = {key: value for key, value in names.items() if value is not None}
-        if given.get("start") == "noise":
+        if given.get("init") == "noise":
             given["target"] = "velocity"
         config = replace(PRESETS[self.preset], **given)
         codec = self._codec(store, config)
         facts = codec_facts(codec)
         config = replace(config, codec=facts["form"], latent_channels=facts["channels"])
-        latents = LatentCache(self.out / "latents", store, Model(config, codec))
-        plan = diffusion_train_config(self.preset, **self.changes)
+        latents = LatentCache(self.output / "latents", store, Model(config, codec))
+        train_config = diffusion_train_config(self.preset, **self.changes)
         model = train_diffusion(
             lambda rank, step: latents.batches(
                 train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step
             ),
-            self.out,
+            self.output,
             codec=codec,
             preset=self.preset,
             config=config,
-            plan=plan,
+            train_config=train_config,
             dev=[episode_videos(store.episode(number), config) for number in dev],
-            start=self.begin,
+            init_weights=self.init_weights,
             data={"episodes": len(train), "batch": self.batch, "seed": self.seed},
         )
         size = sum(parameter.numel() for parameter in model.transformer.parameters())
-        file = self.out / "weights.safetensors"
+        file = self.output / "weights.safetensors"
         print_result(
             f"{size / 1e6:.1f} million parameters in {file}",
             {"weights": str(file), "parameters": size},
@@ -99,17 +99,17 @@ class TrainDiffusion(EpisodeTrainingOptions):
         )
 
     def _codec(self, store: EpisodeSource, config: DiffusionConfig) -> AnyCodec:
-        """Given, or kept from before, or made now."""
+        """The given codec, the one of an earlier run, or a new one."""
         from kin4d.world.diffusion.codec import load_codec, save_codec
         from kin4d.world.diffusion.latent_video import CODEC_FILE
         from kin4d.world.diffusion.train import diffusion_train_config
 
-        file = self.codec or self.out / CODEC_FILE
+        file = self.codec or self.output / CODEC_FILE
         if file.exists():
             return load_codec(file)
         if self.codec is not None:
             raise InputError("there is no such codec", value=str(self.codec))
-        plan = diffusion_train_config(self.preset, steps=self.steps, seed=self.seed)
-        made = make_codec_of(store, config, plan, self.out)
+        train_config = diffusion_train_config(self.preset, steps=self.steps, seed=self.seed)
+        made = make_episode_codec(store, config, train_config, self.output)
         save_codec(file, made)
         return made

@@ -1,4 +1,4 @@
-"""`kin4d train object-world`: from a store of episodes to a world model's weights."""
+"""`kin4d train object-world`: train the object world model on episodes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from kin4d.training import TrainConfig
     from kin4d.world.object_world.dynamics_sample import DynamicsSample
 
-_DEV = 60  # episodes that checkpoints are judged by
-_UNMEASURED = 4  # of so many lessons, one has fingers that go where they are told
+_DEV = 60  # episodes that checkpoints are validated on
+_UNMEASURED = 4  # one sample in so many has no measured gripper
 
 Network = Literal["depth", "segmentation", "dynamics", "refinement"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainObjectWorld(EpisodeTrainingOptions):
-    """Train a world model on episodes; run the same command again to go on after a stop.
+    """Train a world model on episodes; run the same command again to resume it.
 
     Its networks learn one after the other, each in a folder of its own, and are then joined into
     one file. Under `accelerate launch` or `torchrun` the same command uses all processes.
@@ -35,15 +35,15 @@ class TrainObjectWorld(EpisodeTrainingOptions):
     count: int | None = None
     """Training episodes: the first so many of the store, which may still grow; by default all."""
     batch: int = 16
-    """First frames or staged frames per step."""
-    windows: int = 24
+    """First frames or composited frames per step."""
+    window_batch: int = 24
     """Windows of motion per step."""
-    length: int = 20
+    window_frames: int = 20
     """Frames of a window of motion."""
-    start: str | None = None
+    init_weights: str | None = None
     """Initial weights of depth, segmentation and dynamics, with a new schedule: a run's folder, a
     file or a name that ships, of one network or of a whole world, whose other networks then
-    stay as they are. By default chance."""
+    stay as they are. Random by default."""
 
     def run(self) -> None:
         import torch
@@ -60,7 +60,7 @@ class TrainObjectWorld(EpisodeTrainingOptions):
             getattr(self, f"_{name}")(store, train, dev, data)
         self._join()
 
-    def _plan(self, name: str) -> TrainConfig:
+    def _train_config(self, name: str) -> TrainConfig:
         from kin4d.world.object_world.train import TRAIN_CONFIGS
 
         return replace(TRAIN_CONFIGS[name], **self.changes)
@@ -69,15 +69,17 @@ class TrainObjectWorld(EpisodeTrainingOptions):
         from kin4d.world.object_world.batches import depth_batches
         from kin4d.world.object_world.train import train_depth
 
-        judged = depth_batches(store, dev, batch=self.batch, seed=self.seed) if dev else iter(())
+        dev_batches = (
+            depth_batches(store, dev, batch=self.batch, seed=self.seed) if dev else iter(())
+        )
         train_depth(
             lambda rank, step: depth_batches(
                 store, train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step
             ),
-            self.out / "depth",
-            train_config=self._plan("depth"),
-            dev=list(islice(judged, 4)),
-            init_weights=self.start,
+            self.output / "depth",
+            train_config=self._train_config("depth"),
+            dev=list(islice(dev_batches, 4)),
+            init_weights=self.init_weights,
             data={**data, "batch": self.batch},
         )
 
@@ -87,7 +89,7 @@ class TrainObjectWorld(EpisodeTrainingOptions):
         from kin4d.world.object_world.batches import segmentation_batches
         from kin4d.world.object_world.train import train_segmentation
 
-        judged = (
+        dev_batches = (
             segmentation_batches(store, dev, batch=self.batch, seed=self.seed, augment=False)
             if dev
             else iter(())
@@ -96,10 +98,10 @@ class TrainObjectWorld(EpisodeTrainingOptions):
             lambda rank, step: segmentation_batches(
                 store, train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step
             ),
-            self.out / "segmentation",
-            train_config=self._plan("segmentation"),
-            dev=list(islice(judged, 4)),
-            init_weights=self.start,
+            self.output / "segmentation",
+            train_config=self._train_config("segmentation"),
+            dev=list(islice(dev_batches, 4)),
+            init_weights=self.init_weights,
             data={**data, "batch": self.batch},
         )
 
@@ -107,41 +109,43 @@ class TrainObjectWorld(EpisodeTrainingOptions):
         from kin4d.world.object_world.train import train_dynamics
 
         train_dynamics(
-            self._lessons(store, train, "train"),
-            self.out / "dynamics",
-            train_config=self._plan("dynamics"),
-            dev=self._lessons(store, dev[:_DEV], "val"),
-            batch=self.windows,
-            length=self.length,
-            init_weights=self.start,
+            self._dynamics_samples(store, train, "train"),
+            self.output / "dynamics",
+            train_config=self._train_config("dynamics"),
+            dev=self._dynamics_samples(store, dev[:_DEV], "val"),
+            batch=self.window_batch,
+            length=self.window_frames,
+            init_weights=self.init_weights,
             data=data,
         )
 
-    def _lessons(self, store: EpisodeSource, numbers: list[int], name: str) -> list[DynamicsSample]:
-        """Made once, and kept beside the run."""
+    def _dynamics_samples(
+        self, store: EpisodeSource, numbers: list[int], name: str
+    ) -> list[DynamicsSample]:
+        """Made once and kept in the run's folder."""
         from kin4d.world.object_world.batches import episode_dynamics_sample
         from kin4d.world.object_world.dynamics_sample import (
             load_dynamics_samples,
             save_dynamics_samples,
         )
 
-        file = self.out / f"samples-{name}-{len(numbers)}.npz"
+        file = self.output / f"samples-{name}-{len(numbers)}.npz"
         if file.exists():
             return load_dynamics_samples(file)
         episodes = (store.episode(n) for n in track(numbers, f"reading {name} episodes"))
-        # Movers are trained for actions that nobody carried out, too.
+        # The network is also trained for actions that were never executed.
         made = [
             episode_dynamics_sample(
                 one, measured_gripper=name != "train" or (one.seed or 0) % _UNMEASURED > 0
             )
             for one in episodes
         ]
-        lessons = [one for one in made if one is not None]
-        if not lessons:
+        samples = [one for one in made if one is not None]
+        if not samples:
             return []
-        self.out.mkdir(parents=True, exist_ok=True)
-        save_dynamics_samples(file, lessons)
-        return lessons
+        self.output.mkdir(parents=True, exist_ok=True)
+        save_dynamics_samples(file, samples)
+        return samples
 
     def _refinement(
         self, store: EpisodeSource, train: list[int], dev: list[int], data: dict
@@ -150,7 +154,7 @@ class TrainObjectWorld(EpisodeTrainingOptions):
         from kin4d.world.object_world.train import train_refinement
 
         few = max(self.batch // 4, 1)
-        judged = (
+        dev_batches = (
             refine_batches(store, dev, episodes=few, frames=4, seed=self.seed) if dev else iter(())
         )
         train_refinement(
@@ -162,9 +166,9 @@ class TrainObjectWorld(EpisodeTrainingOptions):
                 seed=self.seed + PROCESS_SEED * rank,
                 step=step,
             ),
-            self.out / "refinement",
-            train_config=self._plan("refinement"),
-            dev=list(islice(judged, 4)),
+            self.output / "refinement",
+            train_config=self._train_config("refinement"),
+            dev=list(islice(dev_batches, 4)),
             data={**data, "batch": 4 * few},
         )
 
@@ -174,25 +178,27 @@ class TrainObjectWorld(EpisodeTrainingOptions):
         from kin4d.world.object_world.model import ObjectWorldModel
         from kin4d.world.object_world.train import WORLD
 
-        begun, facts = None, {}
-        if self.start is not None:
-            told = load_tensors(weights_file(self.start, "world"))[1]
-            if told.get("model") == WORLD:
-                begun, facts = ObjectWorldModel.load(self.start), told["about"]
-        folders = {name: self.out / name for name in get_args(Network)}
+        initial, facts = None, {}
+        if self.init_weights is not None:
+            headers = load_tensors(weights_file(self.init_weights, "world"))[1]
+            if headers.get("model") == WORLD:
+                initial, facts = ObjectWorldModel.load(self.init_weights), headers["about"]
+        folders = {name: self.output / name for name in get_args(Network)}
         there = {n: f for n, f in folders.items() if (f / "weights.safetensors").exists()}
         missing = [
-            name for name in ("segmentation", "dynamics") if begun is None and name not in there
+            name for name in ("segmentation", "dynamics") if initial is None and name not in there
         ]
-        file = self.out / "weights.safetensors"
+        file = self.output / "weights.safetensors"
         if missing:
             print_result(
-                f"not joined yet: {', '.join(missing)} not trained in {self.out}",
+                f"not joined yet: {', '.join(missing)} not trained in {self.output}",
                 {"missing": missing},
                 as_json=self.json,
             )
             return
-        told = {name: load_tensors(folder / file.name)[1] for name, folder in there.items()}
-        facts |= {name: {k: one.get(k) for k in ("data", "training")} for name, one in told.items()}
-        ObjectWorldModel.from_networks(begun, **there).save(file, facts)
+        headers = {name: load_tensors(folder / file.name)[1] for name, folder in there.items()}
+        facts |= {
+            name: {k: one.get(k) for k in ("data", "training")} for name, one in headers.items()
+        }
+        ObjectWorldModel.from_networks(initial, **there).save(file, facts)
         print_result(f"weights in {file}", {"weights": str(file)}, as_json=self.json)

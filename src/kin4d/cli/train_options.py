@@ -1,29 +1,31 @@
-"""What every `kin4d train` command is told."""
+"""Options that all `kin4d train` commands share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import tyro
 
 PROCESS_SEED = 7919
-"""Apart enough that no two processes share a stream."""
+"""Added to the seed per process, so that no two share a stream."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """Options of a run; a command adds its own."""
+    """Options of a training run; a command adds its own."""
 
-    out: Path
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """Folder of the run: checkpoint, weights, logs."""
     steps: int | None = None
-    """Instead of the preset's; may be changed when going on."""
-    rate: float | None = None
+    """Instead of the preset's; may be changed when resuming."""
+    lr: float | None = None
     """Learning rate, instead of the preset's."""
     seed: int = 0
-    """Of weights, data and chance."""
+    """Of weights, data and noise."""
     threads: int = 1
-    """Of the processor, for the networks: two beside another busy program are slower than one."""
+    """CPU threads of the networks; two beside another busy program are slower than one."""
     save_every: float = 180.0
     """Seconds between checkpoints."""
     json: bool = False
@@ -31,8 +33,8 @@ class TrainingOptions:
 
     @property
     def changes(self) -> dict[str, Any]:
-        """To the plan of a preset."""
-        given = {"steps": self.steps, "rate": self.rate}
+        """To the train config of a preset."""
+        given = {"steps": self.steps, "lr": self.lr}
         given = {name: value for name, value in given.items() if value is not None}
         return {**given, "seed": self.seed, "save_every": self.save_every}
 

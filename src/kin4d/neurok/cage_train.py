@@ -70,7 +70,7 @@ def train_cage(
         cage_loss,
         plan,
         out,
-        about={
+        metadata={
             "model": "cage",
             "version": VERSION,
             "config": config.to_dict(),

@@ -27,7 +27,7 @@ _FAMILIAR = 32  # batches that tell what training shapes look like
 PLANS = {
     "tiny": TrainConfig(steps=2_000),
     "small": TrainConfig(steps=20_000),
-    "base": TrainConfig(steps=300_000, rate=3e-4, warm=1000, precision="bf16"),
+    "base": TrainConfig(steps=300_000, lr=3e-4, warmup_steps=1000, precision="bf16"),
 }
 
 
@@ -97,7 +97,7 @@ def train_neurok(
         partial(neurok_loss, weights=weights),
         plan,
         out,
-        about={
+        metadata={
             "model": "neurok",
             "version": VERSION,
             "config": config.to_dict(),

@@ -13,19 +13,19 @@ from kin4d.errors import InputError
 from kin4d.files import atomic_path, existing_file
 
 
-def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], about: dict[str, Any]) -> None:
+def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], metadata: dict[str, Any]) -> None:
     """Write tensors and what there is to say about them, atomically.
 
     Args:
         path: A .safetensors file.
         tensors: By name.
-        about: JSON values, kept in the file's own header.
+        metadata: JSON values, kept in the file's own header.
     """
     from safetensors.torch import save_file
 
     with atomic_path(path) as part:
         contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        save_file(contiguous, part, metadata={"kin4d": json.dumps(about)})
+        save_file(contiguous, part, metadata={"kin4d": json.dumps(metadata)})
 
 
 def load_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -35,13 +35,13 @@ def load_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     path = existing_file(path)
     try:
         with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {}).get("kin4d", "null"))
+            metadata = json.loads((file.metadata() or {}).get("kin4d", "null"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
         raise InputError(
             f"{path} is not a sound safetensors file: {error}",
             hint="it may be cut short, or another kind of file under this name; fetch it again",
         ) from error
-    if not isinstance(about, dict):
+    if not isinstance(metadata, dict):
         raise InputError(f"{path} was not written by kin4d", hint="name a file of kin4d weights")
-    return tensors, about
+    return tensors, metadata

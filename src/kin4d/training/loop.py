@@ -1,7 +1,7 @@
-"""The training loop: Accelerate, a moving average, a schedule, and checkpoints that resume exactly.
+"""The training loop: Accelerate, weight averaging, a schedule, and checkpoints that resume exactly.
 
-A step's batch and chance depend on the seed and the step's number alone, so a run killed at any
-moment goes on from its last checkpoint as if nothing had happened.
+A step's batch and random numbers depend on the seed and the step index alone, so a run that is
+killed resumes from its last checkpoint with the same result.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class TrainConfig:
 
     Attributes:
         steps: In all. A run may be resumed with another number.
-        rate: Learning rate after warming up.
-        warm: Steps of warming up.
-        decay: Share of the steps over which the rate falls to zero at the end, along a cosine.
+        lr: Learning rate after warm-up.
+        warmup_steps: Steps of linear warm-up.
+        decay: Share of the steps, at the end, over which the rate falls to zero along a cosine.
         weight_decay: Of AdamW.
-        clip: Largest norm of the gradient.
-        average: Decay per step of the moving average of the weights; 0 keeps none.
+        grad_clip: Largest norm of the gradient.
+        ema_decay: Per step, of the moving average of the weights; 0 keeps none.
         precision: "fp32" or "bf16".
         seed: Of everything random.
         save_every: Seconds between checkpoints.
@@ -42,12 +42,12 @@ class TrainConfig:
     """
 
     steps: int
-    rate: float = 1e-3
-    warm: int = 100
+    lr: float = 1e-3
+    warmup_steps: int = 100
     decay: float = 0.5
     weight_decay: float = 0.01
-    clip: float = 1.0
-    average: float = 0.999
+    grad_clip: float = 1.0
+    ema_decay: float = 0.999
     precision: Literal["fp32", "bf16"] = "fp32"
     seed: int = 0
     save_every: float = 180.0
@@ -56,115 +56,119 @@ class TrainConfig:
     def __post_init__(self) -> None:
         checks = {
             "steps": self.steps >= 1,
-            "rate": self.rate > 0,
-            "warm": self.warm >= 0,
+            "lr": self.lr > 0,
+            "warmup_steps": self.warmup_steps >= 0,
             "decay": 0 <= self.decay <= 1,
-            "clip": self.clip > 0,
-            "average": 0 <= self.average < 1,
+            "grad_clip": self.grad_clip > 0,
+            "ema_decay": 0 <= self.ema_decay < 1,
             "precision": self.precision in ("fp32", "bf16"),
             "save_every": self.save_every >= 0,
             "log_every": self.log_every >= 1,
         }
         for name, right in checks.items():
             if not right:
-                raise InputError(f"training plan '{name}'", value=getattr(self, name))
+                raise InputError(f"train config '{name}'", value=getattr(self, name))
 
-    def rate_at(self, step: int) -> float:
+    def lr_at(self, step: int) -> float:
         """Learning rate of a step."""
-        rising = min(1.0, (step + 1) / max(self.warm, 1))
+        warmup = min(1.0, (step + 1) / max(self.warmup_steps, 1))
         start = self.steps * (1 - self.decay)
         if step <= start:
-            return self.rate * rising
+            return self.lr * warmup
         through = (step - start) / max(self.steps - start, 1)
-        return self.rate * rising * 0.5 * (1 + math.cos(math.pi * min(through, 1.0)))
+        return self.lr * warmup * 0.5 * (1 + math.cos(math.pi * min(through, 1.0)))
 
 
-Feed = Callable[[int, int], Iterator[Any]]
-"""Number of a process and of a step, to that process's batches from that step on, without end."""
+BatchFactory = Callable[[int, int], Iterator[Any]]
+"""(process index, step) -> an endless iterator of that process's batches from that step on."""
 
 Loss = Callable[[nn.Module, Any, float], tuple[Tensor, dict[str, Tensor]]]
-"""Model, batch and share of the steps done, to the loss and what to log."""
+"""(model, batch, share of the steps done) -> the loss, and values to log by name."""
 
 
 def train(
     model: nn.Module,
-    feed: Feed,
+    make_batches: BatchFactory,
     loss: Loss,
-    plan: TrainConfig,
-    out: str | Path,
+    train_config: TrainConfig,
+    output: str | Path,
     *,
-    about: dict[str, Any],
+    metadata: dict[str, Any],
     validate: Callable[[Any], dict[str, float]] | None = None,
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> dict[str, Tensor]:
-    """Train `model`, going on from the checkpoint in `out` if there is one; returns its weights.
+    """Train `model`, resuming from the checkpoint in `output` if there is one; returns its weights.
 
     Args:
         model: Trained in place.
-        feed: What to learn from.
-        loss: What to make small.
-        plan: How.
-        out: Folder of the run: ``checkpoint.safetensors``, ``weights.safetensors`` (the average,
+        make_batches: Makes the batches.
+        loss: What is minimised.
+        train_config: Steps, rates and precision.
+        output: Folder of the run: ``checkpoint.safetensors``, ``weights.safetensors`` (the average,
             or the model itself if none is kept; without frozen parameters) and TensorBoard logs.
-        about: Kept in both files; a checkpoint about something else is refused.
+        metadata: Kept in both files; a checkpoint with other metadata is refused.
         validate: Measured on the averaged model at every checkpoint.
         say: Takes lines of the log.
     """
     accelerate = require("accelerate", extra="train", purpose="training")
-    plan_precision = "bf16" if plan.precision == "bf16" else "no"
-    # Unless told, Accelerate takes processes on machines without a GPU for unrelated ones.
+    precision = "bf16" if train_config.precision == "bf16" else "no"
+    # Without `cpu`, Accelerate treats processes on machines without a GPU as unrelated.
     on_cpu = not torch.accelerator.is_available()
-    accelerator = accelerate.Accelerator(mixed_precision=plan_precision, cpu=on_cpu)
-    out, rank = Path(out), accelerator.process_index
-    torch.manual_seed(plan.seed)
+    accelerator = accelerate.Accelerator(mixed_precision=precision, cpu=on_cpu)
+    output, rank = Path(output), accelerator.process_index
+    torch.manual_seed(train_config.seed)
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=plan.rate, betas=(0.9, 0.98), weight_decay=plan.weight_decay
+        model.parameters(),
+        lr=train_config.lr,
+        betas=(0.9, 0.98),
+        weight_decay=train_config.weight_decay,
     )
-    run = _Run(model, optimizer, about, plan)
-    file = out / "checkpoint.safetensors"
+    run = _Run(model, optimizer, metadata, train_config)
+    file = output / "checkpoint.safetensors"
     if file.exists():
         run.load(file)
-        say(f"going on from step {run.step} of {plan.steps}")
+        say(f"resuming from step {run.step} of {train_config.steps}")
     wrapped, optimizer = accelerator.prepare(model, optimizer)
-    writer = _writer(out) if accelerator.is_main_process else None
+    writer = _writer(output) if accelerator.is_main_process else None
     begun = saved = time.monotonic()
     first, sums = run.step, {}
-    batches = feed(rank, run.step)
-    while run.step < plan.steps:
+    batches = make_batches(rank, run.step)
+    while run.step < train_config.steps:
         step = run.step
         batch = next(batches)
-        torch.manual_seed(((plan.seed * 1_000_003 + step) * 64 + rank) % 2**63)
+        torch.manual_seed(((train_config.seed * 1_000_003 + step) * 64 + rank) % 2**63)
         for group in optimizer.param_groups:
-            group["lr"] = plan.rate_at(step)
-        value, logs = loss(wrapped, batch, step / plan.steps)
+            group["lr"] = train_config.lr_at(step)
+        value, logs = loss(wrapped, batch, step / train_config.steps)
         accelerator.backward(value)
-        norm = accelerator.clip_grad_norm_(wrapped.parameters(), plan.clip)
+        norm = accelerator.clip_grad_norm_(wrapped.parameters(), train_config.grad_clip)
         if not torch.isfinite(value) or (norm is not None and not math.isfinite(float(norm))):
             raise Kin4dError(
                 f"training diverged at step {step}: the loss is {float(value)}",
-                hint="lower the rate, then run again: it goes on from the last checkpoint",
+                hint="lower the learning rate and run again: it resumes from the last checkpoint",
             )
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         run.advance()
         for name, number in {"loss": value, **logs}.items():
             sums[name] = sums.get(name, 0.0) + float(number.detach())
-        if run.step % plan.log_every == 0 and writer is not None:
-            counted = min(plan.log_every, run.step - first)  # fewer, just after going on
+        if run.step % train_config.log_every == 0 and writer is not None:
+            counted = min(train_config.log_every, run.step - first)  # fewer, just after resuming
             means = {name: total / counted for name, total in sums.items()}
             sums = {}
             pace = (time.monotonic() - begun) / (run.step - first)
-            left = pace * (plan.steps - run.step) / 60
+            left = pace * (train_config.steps - run.step) / 60
             words = "  ".join(f"{name} {number:.4g}" for name, number in means.items())
-            say(f"step {run.step}/{plan.steps}  {words}  {pace:.2f} s/step  {left:.0f} min left")
-            for name, number in {**means, "rate": plan.rate_at(step)}.items():
+            words += f"  {pace:.2f} s/step  {left:.0f} min left"
+            say(f"step {run.step}/{train_config.steps}  {words}")
+            for name, number in {**means, "lr": train_config.lr_at(step)}.items():
                 writer.add_scalar(name, number, run.step)
-        last = run.step == plan.steps
-        if last or time.monotonic() - saved >= plan.save_every:
+        last = run.step == train_config.steps
+        if last or time.monotonic() - saved >= train_config.save_every:
             saved = time.monotonic()
             if writer is not None:
                 run.save(file)
-                _report(run, validate, out, writer, say)
+                _report(run, validate, output, writer, say)
             accelerator.wait_for_everyone()
     if writer is not None:
         writer.close()
@@ -175,14 +179,23 @@ class _Run:
     """Everything a checkpoint holds."""
 
     def __init__(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, about: dict, plan: TrainConfig
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        metadata: dict,
+        train_config: TrainConfig,
     ) -> None:
-        self.model, self.optimizer, self.about, self.plan = model, optimizer, about, plan
+        self.model, self.optimizer, self.metadata, self.train_config = (
+            model,
+            optimizer,
+            metadata,
+            train_config,
+        )
         self.step = 0
         self.seconds, self._since = 0.0, time.monotonic()
-        # Frozen parameters are somebody else's: they are neither averaged nor saved.
+        # Frozen parameters are neither averaged nor saved.
         self._frozen = {name for name, p in model.named_parameters() if not p.requires_grad}
-        self.average = {name: tensor.detach().clone() for name, tensor in self.learned().items()}
+        self.ema = {name: tensor.detach().clone() for name, tensor in self.learned().items()}
 
     def learned(self) -> dict[str, Tensor]:
         """The model's state but for frozen parameters."""
@@ -190,16 +203,16 @@ class _Run:
         return {name: value for name, value in state.items() if name not in self._frozen}
 
     def advance(self) -> None:
-        """Count a step, and let the average follow."""
+        """Count a step and update the moving average."""
         self.step += 1
-        # Young averages follow fast, so that they forget where the weights began.
-        keep = min(self.plan.average, self.step / (self.step + 10))
+        # Early averages follow fast, so that they forget the initial weights.
+        keep = min(self.train_config.ema_decay, self.step / (self.step + 10))
         for name, value in self.learned().items():
-            self.average[name].lerp_(value, 1 - keep)
+            self.ema[name].lerp_(value, 1 - keep)
 
     def weights(self) -> dict[str, Tensor]:
-        """What a run is for."""
-        return self.average if self.plan.average else self.learned()
+        """The averaged weights, or the model's if none are kept."""
+        return self.ema if self.train_config.ema_decay else self.learned()
 
     def put(self, learned: dict[str, Tensor]) -> None:
         """Give the model what `learned` returned."""
@@ -208,45 +221,51 @@ class _Run:
             raise InputError("a checkpoint does not fit the model", value=[*unknown, *missing][0])
 
     def spent(self) -> float:
-        """Seconds of training so far, over all stretches."""
+        """Seconds of training so far, over all resumed runs."""
         return self.seconds + time.monotonic() - self._since
 
     def save(self, file: Path) -> None:
         tensors = {f"model.{name}": value for name, value in self.learned().items()}
-        tensors |= {f"average.{name}": value for name, value in self.average.items()}
+        tensors |= {f"average.{name}": value for name, value in self.ema.items()}
         for number, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": value for name, value in state.items()}
-        about = {"run": self.about, "step": self.step, "seconds": self.spent()}
-        save_tensors(file, tensors, about)
+        metadata = {"run": self.metadata, "step": self.step, "seconds": self.spent()}
+        save_tensors(file, tensors, metadata)
 
     def load(self, file: Path) -> None:
-        tensors, about = load_tensors(file)
+        tensors, metadata = load_tensors(file)
         # As the file holds it: JSON knows no tuples.
-        if about.get("run") != json.loads(json.dumps(self.about)):
+        if metadata.get("run") != json.loads(json.dumps(self.metadata)):
             raise InputError(
                 f"{file} belongs to another run",
-                value=about.get("run"),
-                allowed=str(self.about),
-                hint="name another folder, or go on with the options it was started with",
+                value=metadata.get("run"),
+                allowed=str(self.metadata),
+                hint="use another folder, or resume with the options it was started with",
             )
         groups: dict[str, dict[str, Tensor]] = {"model": {}, "average": {}, "optimizer": {}}
         for name, tensor in tensors.items():
             kind, _, rest = name.partition(".")
             groups[kind][rest] = tensor
         self.put(groups["model"])
-        self.average = groups["average"]
+        self.ema = groups["average"]
         state: dict[int, dict[str, Tensor]] = {}
         for name, tensor in groups["optimizer"].items():
             number, _, rest = name.partition(".")
             state.setdefault(int(number), {})[rest] = tensor
         whole = self.optimizer.state_dict()
         self.optimizer.load_state_dict({"state": state, "param_groups": whole["param_groups"]})
-        self.step, self.seconds = about["step"], about["seconds"]
+        self.step, self.seconds = metadata["step"], metadata["seconds"]
 
 
-def _report(run: _Run, validate: Any, out: Path, writer: Any, say: Callable[[str], None]) -> None:
-    """Write the weights and, if there is something to measure, how good they are."""
-    facts = {"step": run.step, "hours": round(run.spent() / 3600, 3), "plan": asdict(run.plan)}
+def _report(
+    run: _Run, validate: Any, output: Path, writer: Any, say: Callable[[str], None]
+) -> None:
+    """Write the weights and, if there is validation, its figures."""
+    facts = {
+        "step": run.step,
+        "hours": round(run.spent() / 3600, 3),
+        "config": asdict(run.train_config),
+    }
     if validate is not None:
         kept = {name: value.clone() for name, value in run.learned().items()}
         run.put(run.weights())
@@ -259,9 +278,9 @@ def _report(run: _Run, validate: Any, out: Path, writer: Any, say: Callable[[str
             writer.add_scalar(f"dev/{name}", number, run.step)
         words = "  ".join(f"{name} {number:.4g}" for name, number in facts["dev"].items())
         say(f"step {run.step}  dev: {words}  ({facts['hours']:.2f} h)")
-    save_tensors(out / "weights.safetensors", run.weights(), {**run.about, "training": facts})
+    save_tensors(output / "weights.safetensors", run.weights(), {**run.metadata, "training": facts})
 
 
-def _writer(out: Path) -> Any:
+def _writer(output: Path) -> Any:
     tensorboard = require("torch.utils.tensorboard", extra="train", purpose="logging training")
-    return tensorboard.SummaryWriter(str(out / "logs"))
+    return tensorboard.SummaryWriter(str(output / "logs"))

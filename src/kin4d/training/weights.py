@@ -58,19 +58,19 @@ def read_weights(
         version: Of the layout they must have.
         train: The command that makes such weights, as advice.
     """
-    tensors, about = load_tensors(file)
-    if about.get("model") != model:
+    tensors, metadata = load_tensors(file)
+    if metadata.get("model") != model:
         raise InputError(
-            "these are weights of another model", value=about.get("model"), allowed=model
+            "these are weights of another model", value=metadata.get("model"), allowed=model
         )
-    if about.get("version") != version:
+    if metadata.get("version") != version:
         raise InputError(
             "these weights have another version",
-            value=about.get("version"),
+            value=metadata.get("version"),
             allowed=str(version),
             hint=f"use weights made for this version of kin4d, or train: `{train}`",
         )
-    return tensors, about
+    return tensors, metadata
 
 
 def check_state_dict(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:

@@ -64,7 +64,7 @@ def test_controls_show_no_more_than_they_say(
     """Robots that differ in colours only are one to a model that is not told of colours."""
     config = toy(control=control)
     before = clips([1])
-    told = {"rgb": "rgb" in control, "xyz": "pointmap" in control or control == "depth"}
+    controlled = {"rgb": "rgb" in control, "xyz": "pointmap" in control or control == "depth"}
     for name in ("rgb", "xyz"):
         other = getattr(before, f"robot_{name}") * (1 if name == "xyz" else 0)
         if name == "xyz":
@@ -77,13 +77,13 @@ def test_controls_show_no_more_than_they_say(
         same = torch.allclose(a.latents, b.latents, atol=1e-3) and (
             a.robot is None or torch.allclose(a.robot, b.robot, atol=1e-3)
         )
-        assert same != told[name], name
+        assert same != controlled[name], name
 
 
 def test_the_future_is_not_looked_at(toy: Callable, clips: Callable, pca: PcaCodec) -> None:
     config = toy()
     with_future = encode_videos(clips([1]), config, pca)
-    without = encode_videos(clips([1], happened=False), config, pca)
+    without = encode_videos(clips([1], truth=False), config, pca)
     assert torch.equal(with_future.known_xyz, without.known_xyz)
     assert torch.equal(with_future.scale, without.scale)
 
@@ -91,7 +91,7 @@ def test_the_future_is_not_looked_at(toy: Callable, clips: Callable, pca: PcaCod
 def test_the_published_form_encodes_one_wide_picture(
     toy: Callable, clips: Callable, pca: PcaCodec
 ) -> None:
-    config = toy(start="noise", first="ramp", fusion="width", control="pointmap")
+    config = toy(init="noise", first_frame_geometry="ramp", fusion="width", control="pointmap")
     encoded = encode_videos(clips([0]), config, pca)
     geometry = ramp(16, 32)[None, :, None]
     video = torch.cat([geometry, torch.zeros(1, 3, 8, 16, 32)], 2)
@@ -102,11 +102,11 @@ def test_the_published_form_encodes_one_wide_picture(
 def test_samples_are_silenced_one_by_one(toy: Callable, clips: Callable, pca: PcaCodec) -> None:
     config = toy(control="text")
     condition = condition_of(encode_videos(clips([0, 1]), config, pca), config, soft=False)
-    silent = condition.without_robot(torch.tensor([True, False]))
-    assert silent.said is not None
-    assert not silent.said[0].any()
-    assert torch.equal(silent.said[1], condition.said[1])
-    assert condition.said[0].any()
+    no_robot = condition.without_robot(torch.tensor([True, False]))
+    assert no_robot.control_input is not None
+    assert not no_robot.control_input[0].any()
+    assert torch.equal(no_robot.control_input[1], condition.control_input[1])
+    assert condition.control_input[0].any()
 
 
 def test_clips_of_other_sizes_are_refused(toy: Callable, clips: Callable, pca: PcaCodec) -> None:

@@ -21,7 +21,7 @@ def test_the_published_form_has_the_published_sizes() -> None:
     assert config.in_channels == 36
     assert config.fused == (16, 13, 60, 180)
     assert config.tokens == 35_100
-    assert config.arm_grid == (13, 4, 6)
+    assert config.robot_grid == (13, 4, 6)
     assert config.inner == 5120
 
 
@@ -35,11 +35,11 @@ def test_the_tiny_form_has_half_the_tokens_of_width_fusion() -> None:
     [
         ({"frames": 48}, "4 k"),
         ({"height": 60}, "height"),
-        ({"arm_patch": 5}, "arm_patch"),
+        ({"robot_patch": 5}, "robot_patch"),
         ({"control": "telepathy"}, "rgb[+]pointmap"),
         ({"layers": 0}, "layers"),
         ({"soft_mask": 1.5}, "soft_mask"),
-        ({"first": "ramp"}, "composite"),
+        ({"first_frame_geometry": "ramp"}, "composite"),
         ({"head_dim": 7}, "head_dim"),
     ],
 )

@@ -21,7 +21,7 @@ from kin4d.world.diffusion.flow import flow_loss, sample_flow, schedule, shift_s
 def test_an_oracle_is_followed_to_the_truth(
     start: str, target: str, steps: int, toy: Callable, clips: Callable, pca: PcaCodec
 ) -> None:
-    config = toy(start=start, target=target, shift=3.0)
+    config = toy(init=start, target=target, shift=3.0)
     encoded = encode_videos(clips([1, 2]), config, pca)
     truth = fuse(encoded.rgb, encoded.xyz, config)
 
@@ -40,10 +40,10 @@ def test_an_oracle_is_followed_to_the_truth(
 
 
 def test_seeds_are_futures(toy: Callable, clips: Callable, pca: PcaCodec) -> None:
-    config = toy(start="noise", target="velocity")
+    config = toy(init="noise", target="velocity")
     condition = condition_of(encode_videos(clips([0]), config, pca), config, soft=False)
     a, b, c = (
-        sample_flow(lambda x, t, told: 0 * x, condition, config, steps=1, seed=seed)
+        sample_flow(lambda x, t, controlled: 0 * x, condition, config, steps=1, seed=seed)
         for seed in (0, 0, 1)
     )
     assert torch.equal(a, b)
@@ -53,13 +53,13 @@ def test_seeds_are_futures(toy: Callable, clips: Callable, pca: PcaCodec) -> Non
 def test_guidance_goes_beyond_what_happens_without_a_robot(
     toy: Callable, clips: Callable, pca: PcaCodec
 ) -> None:
-    config = toy(start="noise", target="x0", control="rgb+pointmap")
+    config = toy(init="noise", target="x0", control="rgb+pointmap")
     condition = condition_of(encode_videos(clips([0]), config, pca), config, soft=False)
     calls = []
 
-    def network(x: Tensor, times: Tensor, told: Condition) -> Tensor:
-        calls.append(float(told.robot_mask.sum()))
-        return torch.full_like(x, 2.0 if told.robot.any() else 1.0)
+    def network(x: Tensor, times: Tensor, controlled: Condition) -> Tensor:
+        calls.append(float(controlled.robot_mask.sum()))
+        return torch.full_like(x, 2.0 if controlled.robot.any() else 1.0)
 
     guided = sample_flow(network, condition, config, steps=1, guidance=3.0)
     assert torch.equal(guided, torch.full_like(guided, 4.0))
@@ -72,19 +72,19 @@ def test_guidance_goes_beyond_what_happens_without_a_robot(
 def test_what_moves_weighs_more(toy: Callable, clips: Callable, pca: PcaCodec) -> None:
     config = toy(target="x0", soft_mask=0.0)
     encoded = encode_videos(clips([2]), config, pca)
-    assert encoded.moves.max() > 1
+    assert encoded.loss_weight.max() > 1
 
     def wrong_where(cells: Tensor) -> float:
         truth = fuse(encoded.rgb, encoded.xyz, config)
 
-        def network(x: Tensor, times: Tensor, told: Condition) -> Tensor:
-            return truth - told.latents + cells.float()
+        def network(x: Tensor, times: Tensor, controlled: Condition) -> Tensor:
+            return truth - controlled.latents + cells.float()
 
         return float(flow_loss(network, encoded, config, torch.ones(1))[0])
 
-    moving, still = encoded.moves > 1, encoded.moves == 1
+    moving, still = encoded.loss_weight > 1, encoded.loss_weight == 1
     still[:, :, 0] = False
-    heavier = float(encoded.moves[moving].sum() / encoded.moves[still].sum())
+    heavier = float(encoded.loss_weight[moving].sum() / encoded.loss_weight[still].sum())
     assert heavier > 1.2
     assert wrong_where(moving) / wrong_where(still) == pytest.approx(heavier, rel=1e-3)
 
@@ -102,6 +102,6 @@ def test_clips_without_a_future_teach_nothing(
     toy: Callable, clips: Callable, pca: PcaCodec
 ) -> None:
     config = toy()
-    encoded = encode_videos(clips([0], happened=False), config, pca)
+    encoded = encode_videos(clips([0], truth=False), config, pca)
     with pytest.raises(InputError, match="nothing to learn"):
-        flow_loss(lambda x, t, told: x, encoded, config, torch.ones(1))
+        flow_loss(lambda x, t, controlled: x, encoded, config, torch.ones(1))

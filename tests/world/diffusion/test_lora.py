@@ -31,17 +31,21 @@ def test_attention_and_what_was_added_learn(toy: Callable) -> None:
 def test_runs_hold_what_is_learned_alone(
     toy: Callable, clips: Callable, pca: PcaCodec, tmp_path: Path
 ) -> None:
-    def feed(rank: int, step: int) -> Iterator[VideoBatch]:
+    def make_batches(rank: int, step: int) -> Iterator[VideoBatch]:
         while True:
             yield clips([step])
             step += 1
 
     def run(out: Path, steps: int) -> LatentVideoModel:
         torch.manual_seed(7)
-        generator = LatentVideoModel(toy(fusion="width"), pca)
-        torch.nn.init.normal_(generator.transformer.proj_out.weight, std=0.1)
-        plan = TrainConfig(steps=steps, warm=1, log_every=1, save_every=0.0, decay=0.0)
-        return train_lora(feed, out, generator=generator, plan=plan, rank=4, alpha=2)
+        video_model = LatentVideoModel(toy(fusion="width"), pca)
+        torch.nn.init.normal_(video_model.transformer.proj_out.weight, std=0.1)
+        train_config = TrainConfig(
+            steps=steps, warmup_steps=1, log_every=1, save_every=0.0, decay=0.0
+        )
+        return train_lora(
+            make_batches, out, video_model=video_model, train_config=train_config, rank=4, alpha=2
+        )
 
     whole = run(tmp_path / "whole", 4)
     run(tmp_path / "cut", 2)

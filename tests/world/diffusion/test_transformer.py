@@ -19,9 +19,9 @@ from kin4d.world.diffusion.transformer import ADDED, WorldTransformer
 def some_condition(config: DiffusionConfig, batch: int = 2) -> Condition:
     generator = torch.Generator().manual_seed(0)
     c, t, h, w = config.fused
-    n = len(CONTROLS[config.control].halves)
+    n = len(CONTROLS[config.control].modalities)
     drawn = (c * n // 2, t, h, w) if config.fusion == "channel" else (c, t, h, w * n // 2)
-    said = {
+    control_input = {
         "actions": torch.randn(batch, config.frames, config.actions, generator=generator),
         "words": torch.randint(1, 99, (batch, 5), generator=generator),
     }
@@ -30,7 +30,7 @@ def some_condition(config: DiffusionConfig, batch: int = 2) -> Condition:
         latents=torch.randn(batch, c, t, h, w, generator=generator),
         robot_mask=torch.ones(batch, 1, *config.grid) if n else None,
         robot=torch.randn(batch, *drawn, generator=generator) if n else None,
-        said=said.get(CONTROLS[config.control].says or ""),
+        control_input=control_input.get(CONTROLS[config.control].token_source or ""),
         image=torch.randn(batch, 7, config.image_dim) if config.image_dim else None,
     )
 
@@ -83,12 +83,16 @@ def test_it_is_wan_where_nothing_is_added(toy: Callable) -> None:
     model.learnable_domain_embeddings.data.zero_()
     wan = WanTransformer3DModel.from_config({**model.config})
     wan.load_state_dict(
-        {k: v for k, v in model.state_dict().items() if not k.startswith((*ADDED, "teller"))}
+        {
+            k: v
+            for k, v in model.state_dict().items()
+            if not k.startswith((*ADDED, "condition_encoder"))
+        }
     )
     wan.rope = model.rope
     condition = some_condition(config)
     text = torch.randn(2, 512, config.text_dim)
-    condition = Condition(**{**vars(condition), "said": text})
+    condition = Condition(**{**vars(condition), "control_input": text})
     with torch.no_grad():
         ours = model(noisy(config), TIMES, condition)
         x = torch.cat([noisy(config), condition.mask, condition.latents], 1)
@@ -112,7 +116,7 @@ def test_the_robot_goes_where_the_paper_puts_it(fusion: str, control: str, toy: 
     config = toy(fusion=fusion, control=control)
     model, condition = shaken(WorldTransformer(config)), some_condition(config)
     condition = Condition(**{**vars(condition), "robot_mask": condition.robot_mask * 0.25})
-    mask, latents = model._tell(condition)
+    mask, latents = model._add_control(condition)
     rgb, xyz = split(mask, config)
     moved_rgb, moved_xyz = split((latents - condition.latents).abs() > 0, config)
     if control == "pointmap":
@@ -135,7 +139,7 @@ def test_zero_initialised_projections_hide_the_robot(toy: Callable) -> None:
     config = toy(fusion="width", control="pointmap")
     model = WorldTransformer(config)
     condition = some_condition(config)
-    _, latents = model._tell(condition)
+    _, latents = model._add_control(condition)
     assert torch.equal(latents, condition.latents)
     assert not model._context(condition, torch.zeros(2, 1, config.inner)).tokens.any()
 
@@ -182,10 +186,13 @@ def test_conditions_of_other_configs_are_refused(toy: Callable) -> None:
     model = WorldTransformer(config)
     with pytest.raises(InputError, match="mask"):
         model(noisy(config), TIMES, some_condition(toy(width=64)))
-    silent = Condition(**{**vars(some_condition(config)), "robot": None})
+    no_robot = Condition(**{**vars(some_condition(config)), "robot": None})
     with pytest.raises(InputError, match="robot"):
-        model(noisy(config), TIMES, silent)
+        model(noisy(config), TIMES, no_robot)
     text = toy(control="text")
-    bare, reader = Condition(**{**vars(some_condition(text)), "said": None}), WorldTransformer(text)
+    bare, reader = (
+        Condition(**{**vars(some_condition(text)), "control_input": None}),
+        WorldTransformer(text),
+    )
     with pytest.raises(InputError, match="words"):
         reader(noisy(text), TIMES, bare)

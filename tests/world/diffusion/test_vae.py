@@ -18,16 +18,18 @@ pytest.importorskip("accelerate")
 
 
 def test_a_trained_vae_is_a_codec(clips: Callable, tmp_path: Path) -> None:
-    def feed(rank: int, step: int) -> Iterator[VideoBatch]:
+    def make_batches(rank: int, step: int) -> Iterator[VideoBatch]:
         while True:
             yield clips([step])
             step += 1
 
-    plan = TrainConfig(steps=3, warm=1, log_every=1, save_every=0.0)
+    train_config = TrainConfig(steps=3, warmup_steps=1, log_every=1, save_every=0.0)
     sizes = VaeSizes(width=4, channels=8)
-    codec = train_vae(feed, tmp_path, plan=plan, sizes=sizes, dev=[clips([5])])
-    about = load_tensors(tmp_path / "weights.safetensors")[1]
-    assert {"psnr", "metres", "flipped"} == set(about["training"]["dev"])
+    codec = train_vae(
+        make_batches, tmp_path, train_config=train_config, sizes=sizes, dev=[clips([5])]
+    )
+    metadata = load_tensors(tmp_path / "weights.safetensors")[1]
+    assert {"psnr", "metres", "flipped"} == set(metadata["training"]["dev"])
     again = load_codec(tmp_path / "weights.safetensors")
     (rgb, xyz), _ = videos_of(clips([0]))
     assert torch.equal(codec.encode(xyz, "xyz"), again.encode(xyz, "xyz"))
@@ -37,14 +39,18 @@ def test_a_trained_vae_is_a_codec(clips: Callable, tmp_path: Path) -> None:
 
 
 def test_a_stopped_vae_goes_on(clips: Callable, tmp_path: Path) -> None:
-    def feed(rank: int, step: int) -> Iterator[VideoBatch]:
+    def make_batches(rank: int, step: int) -> Iterator[VideoBatch]:
         while True:
             yield clips([step])
             step += 1
 
     sizes = VaeSizes(width=4, channels=8)
-    train_vae(feed, tmp_path, plan=TrainConfig(steps=1, warm=1), sizes=sizes)
-    train_vae(feed, tmp_path, plan=TrainConfig(steps=2, warm=1), sizes=sizes)
+    train_vae(
+        make_batches, tmp_path, train_config=TrainConfig(steps=1, warmup_steps=1), sizes=sizes
+    )
+    train_vae(
+        make_batches, tmp_path, train_config=TrainConfig(steps=2, warmup_steps=1), sizes=sizes
+    )
     assert load_tensors(tmp_path / "weights.safetensors")[1]["training"]["step"] == 2
 
 
@@ -61,13 +67,16 @@ def test_a_codec_is_measured_in_metres(clips: Callable, pca: PcaCodec) -> None:
 
 @pytest.mark.slow
 def test_a_vae_learns(clips: Callable, tmp_path: Path) -> None:
-    def feed(rank: int, step: int) -> Iterator[VideoBatch]:
+    def make_batches(rank: int, step: int) -> Iterator[VideoBatch]:
         while True:
             yield clips([step])
             step += 1
 
-    sizes, plan = VaeSizes(width=4, channels=8), TrainConfig(steps=40, rate=5e-3, warm=5)
-    before = train_vae(feed, tmp_path / "a", plan=TrainConfig(steps=1), sizes=sizes)
-    after = train_vae(feed, tmp_path / "b", plan=plan, sizes=sizes)
+    sizes, train_config = (
+        VaeSizes(width=4, channels=8),
+        TrainConfig(steps=40, lr=5e-3, warmup_steps=5),
+    )
+    before = train_vae(make_batches, tmp_path / "a", train_config=TrainConfig(steps=1), sizes=sizes)
+    after = train_vae(make_batches, tmp_path / "b", train_config=train_config, sizes=sizes)
     start, end = (measure_codec(codec, [clips([0, 1])]) for codec in (before, after))
     assert end["psnr"] > start["psnr"] + 1

@@ -54,9 +54,9 @@ def adapter_of(variant: str, base: Path, toy: Callable, folder: Path) -> WorldTr
         fusion="width",
         control=variant,
         codec="vae",
-        start="noise",
+        init="noise",
         target="velocity",
-        first="ramp",
+        first_frame_geometry="ramp",
         text_dim=32,
         image_dim=IMAGE,
         ffn=48,
@@ -80,7 +80,7 @@ def adapter_of(variant: str, base: Path, toy: Callable, folder: Path) -> WorldTr
 
 
 def first_frames(clips: Callable) -> VideoBatch:
-    some = clips([1], happened=False)
+    some = clips([1], truth=False)
     image = torch.randn(1, 257, IMAGE, generator=torch.Generator().manual_seed(5))
     return VideoBatch(**{**vars(some), "image": image})
 
@@ -91,17 +91,17 @@ def test_published_files_give_back_the_model_they_came_from(
 ) -> None:
     trained = adapter_of(variant, base, toy, tmp_path)
     assert ("arm_domain_emb" in load_file(tmp_path / ADDED_FILE)) == (variant == "rgb+pointmap")
-    generator = load_published(base, tmp_path, variant=variant, **EXACT)
-    assert generator.config == trained.world
-    encoded = generator.encode(first_frames(clips))
-    condition = condition_of(encoded, generator.config, soft=False)
+    video_model = load_published(base, tmp_path, variant=variant, **EXACT)
+    assert video_model.config == trained.world
+    encoded = video_model.encode(first_frames(clips))
+    condition = condition_of(encoded, video_model.config, soft=False)
     x = torch.randn(condition.latents.shape)
     with torch.no_grad():
-        ours = generator(x, torch.tensor([300.0]), condition)
+        ours = video_model(x, torch.tensor([300.0]), condition)
         theirs = trained(x, torch.tensor([300.0]), condition)
     torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
     assert ours.abs().max() > 1e-3
-    found = generator.imagine(first_frames(clips), steps=2)
+    found = video_model.imagine(first_frames(clips), steps=2)
     assert found.rgb.shape == (1, 9, 16, 32, 3)
 
 
@@ -242,7 +242,7 @@ def test_a_generator_needs_its_image_tokens(
     base: Path, toy: Callable, clips: Callable, tmp_path: Path
 ) -> None:
     adapter_of("pointmap", base, toy, tmp_path)
-    generator = load_published(base, tmp_path, variant="pointmap", **EXACT)
-    assert isinstance(generator, LatentVideoModel)
+    video_model = load_published(base, tmp_path, variant="pointmap", **EXACT)
+    assert isinstance(video_model, LatentVideoModel)
     with pytest.raises(InputError, match="image encoder"):
-        generator.imagine(clips([0]), steps=1)
+        video_model.imagine(clips([0]), steps=1)

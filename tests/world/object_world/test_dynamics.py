@@ -205,7 +205,7 @@ def test_dynamics_learns_a_carried_object(tmp_path):
     dynamics = train_dynamics(
         samples,
         tmp_path,
-        train_config=TrainConfig(steps=120, warm=10, average=0.9),
+        train_config=TrainConfig(steps=120, warmup_steps=10, ema_decay=0.9),
         batch=16,
         length=6,
     )

@@ -183,7 +183,7 @@ def few_steps(cases: Cases, models: Mapping[str, WorldModel], count: int) -> Rep
     ]
     for name, model in [*flows.items()][:1]:
         for steps in STEPS:
-            world = DiffusionWorldModel(model.generator, steps=steps, guidance=model.guidance)
+            world = DiffusionWorldModel(model.video_model, steps=steps, guidance=model.guidance)
             begin = time.perf_counter()
             told = [world.imagine(judge.observation, seed=0) for judge in judges]
             seconds = (time.perf_counter() - begin) / len(judges)

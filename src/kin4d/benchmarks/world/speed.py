@@ -57,7 +57,7 @@ def speeds(episodes: Sequence[Episode], models: Mapping[str, WorldModel]) -> lis
 
 def _steps(model: DiffusionWorldModel, observation: Observation) -> dict[str, float]:
     """What a step of the flow takes: the transformer alone."""
-    transformer, seconds = model.generator.transformer, []
+    transformer, seconds = model.video_model.transformer, []
 
     def begin(*_: object) -> None:
         seconds.append(-time.perf_counter())
@@ -71,7 +71,7 @@ def _steps(model: DiffusionWorldModel, observation: Observation) -> dict[str, fl
     for hook in hooks:
         hook.remove()
     step = min(seconds)
-    return {"step s": step, "tokens per s": model.generator.config.tokens / step}
+    return {"step s": step, "tokens per s": model.video_model.config.tokens / step}
 
 
 def matmul_peak() -> float:

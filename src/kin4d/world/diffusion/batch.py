@@ -38,7 +38,7 @@ class VideoBatch:
         first_xyz: [B, H, W, 3] m, camera frame.
         robot_rgb, robot_xyz, robot_mask: [B, T, H, W(, 3)] the robot alone, in every frame.
         rgb, xyz: [B, T, H, W, 3] what happened; None if it is to be imagined.
-        moves: [B, T, H, W] weight of each pixel in the loss, 1 where nothing special happens;
+        loss_weight: [B, T, H, W] weight of each pixel in the loss, 1 where nothing special happens;
             None for 1 everywhere.
         actions: [B, T, a] for `embedding` control.
         words: [B, L] of `hash_words`, or text embeddings [B, L, text_dim], for `text` control.
@@ -52,7 +52,7 @@ class VideoBatch:
     robot_mask: Array
     rgb: Array | None = None
     xyz: Array | None = None
-    moves: Array | None = None
+    loss_weight: Array | None = None
     actions: Array | None = None
     words: Array | None = None
     image: Array | None = None
@@ -60,11 +60,11 @@ class VideoBatch:
     def __len__(self) -> int:
         return len(self.first_rgb)
 
-    def during(self, frames: slice) -> VideoBatch:
+    def slice_frames(self, frames: slice) -> VideoBatch:
         """The same first frames, and what happens in some of the frames."""
-        names = ("robot_rgb", "robot_xyz", "robot_mask", "rgb", "xyz", "moves", "actions")
-        told = {name: getattr(self, name) for name in names}
-        return replace(self, **{k: v[:, frames] for k, v in told.items() if v is not None})
+        names = ("robot_rgb", "robot_xyz", "robot_mask", "rgb", "xyz", "loss_weight", "actions")
+        videos = {name: getattr(self, name) for name in names}
+        return replace(self, **{k: v[:, frames] for k, v in videos.items() if v is not None})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,8 +77,8 @@ class LatentBatch:
         robot_rgb, robot_xyz: The drawn robot, for the modalities the control tells.
         robot_mask: [B, 1, t, h, w].
         rgb, xyz: What happened.
-        moves: [B, 1, t, h, w] weights of cells.
-        said: Actions or words.
+        loss_weight: [B, 1, t, h, w] weights of cells.
+        control_input: Actions or words.
         image: Tokens of an image encoder.
         centre, scale: [B, 3] and [B] m of `Bounds`.
     """
@@ -92,8 +92,8 @@ class LatentBatch:
     robot_xyz: Tensor | None = None
     rgb: Tensor | None = None
     xyz: Tensor | None = None
-    moves: Tensor | None = None
-    said: Tensor | None = None
+    loss_weight: Tensor | None = None
+    control_input: Tensor | None = None
     image: Tensor | None = None
 
     def __len__(self) -> int:
@@ -122,29 +122,29 @@ def encode_videos(clips: VideoBatch, config: DiffusionConfig, codec: AnyCodec) -
     control = CONTROLS[config.control]
     rgb, xyz, robot, bounds, shown = _videos(arrays)
     out: dict[str, Tensor] = {"robot_mask": pool_mask(robot.mask)}
-    if config.start == "composite":
-        for name, first, drawn in _halves((rgb, robot.rgb), (xyz, robot.xyz)):
-            video = _composite(first, drawn, shown, name in control.reveals)
+    if config.init == "composite":
+        for name, first, drawn in _by_modality((rgb, robot.rgb), (xyz, robot.xyz)):
+            video = _composite(first, drawn, shown, name in control.visible_modalities)
             out[f"known_{name}"] = codec.encode(video, name)
-    elif config.first == "pointmap":
-        for name, first in _halves((rgb,), (xyz,)):
+    elif config.first_frame_geometry == "pointmap":
+        for name, first in _by_modality((rgb,), (xyz,)):
             out[f"known_{name}"] = codec.encode(_then_nothing(first, config), name)
     else:
         # The published form: both halves in one wide video, scaled as colours are.
         geometry = ramp(config.height, config.width).to(rgb)[None, :, None].expand_as(rgb)
         wide = _then_nothing(torch.cat([rgb, geometry], -1), config)
         out["known_rgb"], out["known_xyz"] = codec.encode(wide, "rgb").chunk(2, -1)
-    for name in control.halves:
+    for name in control.modalities:
         assert control.draw is not None
         out[f"robot_{name}"] = codec.encode(*control.draw(robot, name))
     if "rgb" in arrays:
         out["rgb"] = codec.encode(_colours(arrays["rgb"]), "rgb")
         out["xyz"] = codec.encode(to_unit(_points(arrays["xyz"]), bounds), "xyz")
-    if "moves" in arrays:
-        out["moves"] = _pool(arrays["moves"].float())
-    if control.says:
-        said = arrays[control.says]
-        out["said"] = said.float() if control.says == "actions" else said
+    if "loss_weight" in arrays:
+        out["loss_weight"] = _pool(arrays["loss_weight"].float())
+    if control.token_source:
+        tokens = arrays[control.token_source]
+        out["control_input"] = tokens.float() if control.token_source == "actions" else tokens
     if "image" in arrays:
         out["image"] = arrays["image"]
     return LatentBatch(**out, centre=bounds.centre, scale=bounds.scale)
@@ -153,10 +153,10 @@ def encode_videos(clips: VideoBatch, config: DiffusionConfig, codec: AnyCodec) -
 def composite_of(clips: VideoBatch, config: DiffusionConfig) -> tuple[Tensor, Tensor]:
     """RGB and XYZ [B, 3, T, H, W] in [-1, 1] that the flow starts from, if not from noise."""
     rgb, xyz, robot, _, shown = _videos(_tensors(clips, torch.device("cpu")))
-    reveals = CONTROLS[config.control].reveals
+    visible_modalities = CONTROLS[config.control].visible_modalities
     return (
-        _composite(rgb, robot.rgb, shown, "rgb" in reveals),
-        _composite(xyz, robot.xyz, shown, "xyz" in reveals),
+        _composite(rgb, robot.rgb, shown, "rgb" in visible_modalities),
+        _composite(xyz, robot.xyz, shown, "xyz" in visible_modalities),
     )
 
 
@@ -211,12 +211,12 @@ def condition_of(encoded: LatentBatch, config: DiffusionConfig, *, soft: bool) -
         latents=known,
         robot_mask=soften(cells, config.soft_mask if soft else 0.0) if drawn else None,
         robot=torch.cat(drawn, 1 if config.fusion == "channel" else -1) if drawn else None,
-        said=encoded.said,
+        control_input=encoded.control_input,
         image=encoded.image,
     )
 
 
-def _halves(rgb: tuple, xyz: tuple) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _by_modality(rgb: tuple, xyz: tuple) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     return ("rgb", *rgb), ("xyz", *xyz)
 
 
@@ -251,16 +251,16 @@ def _check(arrays: dict[str, Tensor], config: DiffusionConfig) -> None:
         "robot_mask": frames,
         "rgb": (*frames, 3),
         "xyz": (*frames, 3),
-        "moves": frames,
+        "loss_weight": frames,
     }
-    says = CONTROLS[config.control].says
-    if says == "actions":
-        shapes[says] = (config.frames, config.actions)
+    token_source = CONTROLS[config.control].token_source
+    if token_source == "actions":
+        shapes[token_source] = (config.frames, config.actions)
     for name, shape in shapes.items():
         value = arrays.get(name)
         if value is not None and tuple(value.shape[1:]) != shape:
             raise InputError(f"clips' {name}", value=tuple(value.shape[1:]), allowed=str(shape))
-    if says and says not in arrays:
-        raise InputError(f"{config.control} control needs the clips' {says}")
+    if token_source and token_source not in arrays:
+        raise InputError(f"{config.control} control needs the clips' {token_source}")
     if ("rgb" in arrays) != ("xyz" in arrays):
         raise InputError("clips need both rgb and xyz of what happened, or neither")

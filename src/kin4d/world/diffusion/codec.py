@@ -116,16 +116,18 @@ def codec_facts(codec: AnyCodec) -> dict:
     return {"form": "vae", "channels": codec.channels, "vae": own, "pointmap": codec.pointmap}
 
 
-def save_codec(path: str | Path, codec: AnyCodec, about: dict | None = None) -> None:
+def save_codec(path: str | Path, codec: AnyCodec, metadata: dict | None = None) -> None:
     """Write a codec that `load_codec` reads."""
-    said = {**(about or {}), "model": "codec", "version": VERSION, "codec": codec_facts(codec)}
-    save_tensors(path, codec.state_dict(), said)
+    header = {**(metadata or {}), "model": "codec", "version": VERSION, "codec": codec_facts(codec)}
+    save_tensors(path, codec.state_dict(), header)
 
 
 def load_codec(path: str | Path) -> AnyCodec:
     """Read what `save_codec` wrote."""
-    tensors, about = read_weights(path, model="codec", version=VERSION, train="kin4d train codec")
-    return codec_from(about["codec"], tensors)
+    tensors, metadata = read_weights(
+        path, model="codec", version=VERSION, train="kin4d train codec"
+    )
+    return codec_from(metadata["codec"], tensors)
 
 
 def codec_from(facts: dict, tensors: dict[str, Tensor]) -> AnyCodec:

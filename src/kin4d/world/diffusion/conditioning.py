@@ -25,8 +25,8 @@ class Condition:
         latents: [B, m C, t, h, w'] first frame, then what the flow starts from, or nothing.
         robot_mask: [B, 1, t, h, w] 1 on the robot's cells, 0.5 on softened ones.
         robot: [B, n C, t, h, w] or [B, C, t, h, n w]: latents of the drawn robot in n modalities.
-        said: What is told in numbers: actions [B, T, a] float, hashed words [B, L] int64, or
-            text embeddings [B, L, text_dim].
+        control_input: Actions [B, T, a] float, hashed words [B, L] int64, or text embeddings
+            [B, L, text_dim].
         image: [B, N, image_dim] tokens of an image encoder.
     """
 
@@ -34,7 +34,7 @@ class Condition:
     latents: Tensor
     robot_mask: Tensor | None = None
     robot: Tensor | None = None
-    said: Tensor | None = None
+    control_input: Tensor | None = None
     image: Tensor | None = None
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Condition:
@@ -59,12 +59,12 @@ class Condition:
             if which is None
             else (~which).to(self.mask.device, torch.float32)
         )
-        silent = {
+        no_robot = {
             name: value * kept.to(value.dtype).view(-1, *[1] * (value.ndim - 1))
-            for name in ("robot_mask", "robot", "said")
+            for name in ("robot_mask", "robot", "control_input")
             if (value := getattr(self, name)) is not None
         }
-        return replace(self, **silent)
+        return replace(self, **no_robot)
 
 
 def fuse(rgb: Tensor, xyz: Tensor, config: DiffusionConfig) -> Tensor:
@@ -123,13 +123,13 @@ def control_cells(config: DiffusionConfig) -> Tensor:
     """[1, 4 m, t, 1, w'] bool: where the robot's mask replaces that of the first frame."""
     control = CONTROLS[config.control]
     t, _, w = config.grid
-    halves = []
+    modalities = []
     for modality in ("rgb", "xyz"):
-        told = torch.zeros(1, MASK, t, 1, w, dtype=torch.bool)
-        if modality in control.halves:
-            told[:, :, control.from_frame :] = True
-        halves.append(told)
-    return fuse(halves[0], halves[1], config)
+        controlled = torch.zeros(1, MASK, t, 1, w, dtype=torch.bool)
+        if modality in control.modalities:
+            controlled[:, :, control.from_frame :] = True
+        modalities.append(controlled)
+    return fuse(modalities[0], modalities[1], config)
 
 
 def check_condition(condition: Condition, config: DiffusionConfig) -> None:
@@ -141,7 +141,7 @@ def check_condition(condition: Condition, config: DiffusionConfig) -> None:
         "latents": (b, c, t, h, w),
     }
     control = CONTROLS[config.control]
-    if n := len(control.halves):
+    if n := len(control.modalities):
         size = (c * n // 2, t, h, w) if config.fusion == "channel" else (c, t, h, w * n // 2)
         wanted |= {"robot_mask": (b, 1, *config.grid), "robot": (b, *size)}
     for name, shape in wanted.items():
@@ -149,7 +149,7 @@ def check_condition(condition: Condition, config: DiffusionConfig) -> None:
         if value is None or tuple(value.shape) != shape:
             got = None if value is None else tuple(value.shape)
             raise InputError(f"condition '{name}'", value=got, allowed=str(shape))
-    if control.says and condition.said is None:
-        raise InputError(f"{config.control} control needs {control.says}", hint="give them")
+    if control.token_source and condition.control_input is None:
+        raise InputError(f"{config.control} control needs {control.token_source}", hint="give them")
     if config.image_dim and condition.image is None:
         raise InputError("this model takes the tokens of an image encoder", hint="give them")

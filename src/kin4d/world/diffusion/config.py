@@ -1,15 +1,15 @@
-"""WorldConfig: everything that shapes a world model, saved as JSON beside its weights."""
+"""DiffusionConfig: sizes and options of a diffusion world model, saved as JSON with its weights."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from kin4d.errors import InputError
 from kin4d.training.config import config_of
 
 CodecForm = Literal["pca", "vae"]
-Start = Literal["noise", "composite"]
+FlowInit = Literal["noise", "composite"]
 Fusion = Literal["width", "channel"]
 ControlKind = Literal["pointmap", "rgb+pointmap", "mask", "depth", "embedding", "text", "none"]
 Target = Literal["velocity", "x0"]
@@ -29,30 +29,29 @@ class DiffusionConfig:
 
     Attributes:
         frames: T = 4 k + 1.
-        height, width: Of pictures, px; multiples of 8 times the patch.
+        height, width: Of images, px; multiples of 8 times the patch.
         codec: "pca": a fixed linear basis of patches. "vae": AutoencoderKLWan.
         latent_channels: Numbers per cell and modality.
         vae_width: Channels of the VAE's first layer.
-        start: Where the flow begins. "noise": as in the paper. "composite": what is known drawn
+        init: Where the flow begins. "noise": as in the paper. "composite": the known robot drawn
             over the first frame, plus noise, so that only what changes has to be learned.
-        start_noise: Standard deviation of the noise on the composite, in normalised latents.
+        init_noise: Standard deviation of the noise on the composite, in normalised latents.
         fusion: RGB and XYZ latents side by side on "width" (the paper) or stacked on "channel",
             with half the tokens.
-        control: What is told about the robot; see `kin4d.world.diffusion.control`.
-        first: Geometry of the first frame in the condition: a uniform "ramp" (the paper) or the
-            true "pointmap".
+        control: How the robot enters the condition; see `kin4d.world.diffusion.control`.
+        first_frame_geometry: Of the condition: a uniform "ramp" (the paper) or the true "pointmap".
         layers, heads, head_dim, ffn: Of the transformer.
         patch: Rows and columns of cells in a token.
-        arm_patch: Rows and columns of cells in one of the robot's context tokens.
-        arm_width: Numbers those are squeezed through.
+        robot_patch: Rows and columns of cells in one of the robot's context tokens.
+        robot_width: Channels of their bottleneck.
         text_dim: Numbers per word that come in.
         image_dim: Numbers per token of an image encoder, 0 for none.
         frequencies: Of the embedding of the flow's time.
         actions: Numbers per frame of `embedding` control.
         soft_mask: Share of the robot's cells whose mask is 0.5 instead of 1 in training.
-        drop_control: Share of training samples that are not told about the robot; guidance needs
-            some.
-        target: What the network puts out: the "velocity" of the flow or where it ends, "x0".
+        drop_control: Share of training samples without the robot in their condition, which guidance
+            needs.
+        target: What the network predicts: the "velocity" of the flow or where it ends, "x0".
         shift: Of the flow's times towards noise, in training and sampling alike.
     """
 
@@ -62,18 +61,18 @@ class DiffusionConfig:
     codec: CodecForm = "pca"
     latent_channels: int = 48
     vae_width: int = 16
-    start: Start = "composite"
-    start_noise: float = 0.5
+    init: FlowInit = "composite"
+    init_noise: float = 0.5
     fusion: Fusion = "channel"
     control: ControlKind = "rgb+pointmap"
-    first: FirstGeometry = "pointmap"
+    first_frame_geometry: FirstGeometry = "pointmap"
     layers: int = 5
     heads: int = 4
     head_dim: int = 64
     ffn: int = 1024
     patch: int = 2
-    arm_patch: int = 4
-    arm_width: int = 64
+    robot_patch: int = 4
+    robot_width: int = 64
     text_dim: int = 64
     image_dim: int = 0
     frequencies: int = 128
@@ -96,18 +95,24 @@ class DiffusionConfig:
         for name in ("soft_mask", "drop_control"):
             if not 0 <= getattr(self, name) < 1:
                 raise _wrong(name, getattr(self, name), "a share, 0 <= share < 1")
-        if self.start_noise < 0 or self.shift <= 0:
-            raise InputError("start_noise must not be negative, and shift must be positive")
-        if self.start == "composite" and self.first == "ramp":
-            raise _wrong("first", self.first, "'pointmap', for the composite shows true geometry")
+        if self.init_noise < 0 or self.shift <= 0:
+            raise InputError("init_noise must not be negative, and shift must be positive")
+        if self.init == "composite" and self.first_frame_geometry == "ramp":
+            raise _wrong(
+                "first_frame_geometry",
+                self.first_frame_geometry,
+                "'pointmap', for the composite shows true geometry",
+            )
         if self.frames % CELL[0] != 1 or self.frames < 5:
             raise _wrong("frames", self.frames, "4 k + 1, at least 5")
         for name, cells in (("height", self.grid[1]), ("width", self.grid[2])):
             step = CELL[1] * self.patch
             if getattr(self, name) % step:
                 raise _wrong(name, getattr(self, name), f"a multiple of {step}")
-            if cells % self.arm_patch:
-                raise _wrong("arm_patch", self.arm_patch, f"a divisor of {cells} cells of {name}")
+            if cells % self.robot_patch:
+                raise _wrong(
+                    "robot_patch", self.robot_patch, f"a divisor of {cells} cells of {name}"
+                )
         if self.head_dim % 2 or self.head_dim < 12:
             raise _wrong("head_dim", self.head_dim, "even, at least 12")
 
@@ -148,27 +153,36 @@ class DiffusionConfig:
         return t * (h // self.patch) * (w // self.patch)
 
     @property
-    def arm_grid(self) -> tuple[int, int, int]:
+    def robot_grid(self) -> tuple[int, int, int]:
         """Robot tokens of one modality: frames, rows, columns."""
         t, h, w = self.grid
-        return t, h // self.arm_patch, w // self.arm_patch
+        return t, h // self.robot_patch, w // self.robot_patch
 
     def to_dict(self) -> dict[str, int | float | str]:
         """As JSON takes it."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: dict) -> DiffusionConfig:
+    def from_dict(cls, values: dict[str, Any]) -> DiffusionConfig:
         """Back from `to_dict`; an unknown key means a newer version wrote it."""
-        return config_of(cls, values)
+        return config_of(cls, {_ON_DISK.get(name, name): value for name, value in values.items()})
 
+
+# Names that earlier weights have in their headers.
+_ON_DISK: dict[str, str] = {
+    "start": "init",
+    "start_noise": "init_noise",
+    "first": "first_frame_geometry",
+    "arm_patch": "robot_patch",
+    "arm_width": "robot_width",
+}
 
 _FORMS = {
     "codec": CodecForm,
-    "start": Start,
+    "init": FlowInit,
     "fusion": Fusion,
     "control": ControlKind,
-    "first": FirstGeometry,
+    "first_frame_geometry": FirstGeometry,
     "target": Target,
 }
 
@@ -185,7 +199,7 @@ PRESETS = {
         layers=12,
         heads=6,
         ffn=1536,
-        arm_patch=8,
+        robot_patch=8,
         frequencies=256,
     ),
     "wan14b": DiffusionConfig(
@@ -194,15 +208,15 @@ PRESETS = {
         codec="vae",
         latent_channels=16,
         vae_width=96,
-        start="noise",
+        init="noise",
         fusion="width",
-        first="ramp",
+        first_frame_geometry="ramp",
         layers=40,
         heads=40,
         head_dim=128,
         ffn=13824,
-        arm_patch=15,
-        arm_width=128,
+        robot_patch=15,
+        robot_width=128,
         text_dim=4096,
         image_dim=1280,
         frequencies=256,

@@ -1,7 +1,7 @@
-"""Control: how a world model is told what the robot will do. One row of a table per kind.
+"""Control: the ways in which the robot's motion conditions a diffusion world model.
 
-Robots that are drawn enter the condition as latents and the guided mask as cells, and again as
-context tokens; actions and words enter through small networks of their own.
+A rendered robot enters the condition as latents, the guided mask as cells, and cross-attention as
+context tokens; actions and words enter through small encoders.
 """
 
 from __future__ import annotations
@@ -36,46 +36,46 @@ class RobotControl(NamedTuple):
 
 
 class ConditionEncoder(Protocol):
-    """A network that turns numbers about the robot into what the transformer takes."""
+    """A network that turns actions or words into inputs of the transformer."""
 
-    def channels(self, said: Tensor) -> Tensor | None:
+    def channels(self, control_input: Tensor) -> Tensor | None:
         """[B, fused channels, t, 1, 1] to add to the condition."""
         ...
 
-    def tokens(self, said: Tensor) -> Tensor:
+    def tokens(self, control_input: Tensor) -> Tensor:
         """[B, N, inner] context."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """One way of telling.
+    """One way of conditioning on the robot.
 
     Attributes:
-        halves: Modalities whose mask and condition take the drawn robot.
+        modalities: Modalities whose mask and condition take the drawn robot.
         draw: The robot as a video for a modality's half, and the modality it is encoded as.
-        from_frame: First latent frame that is told; the published forms differ in it.
-        reveals: Modalities of the composite that may show the robot: a model must not see in its
-            start what its control hides from it.
-        says: Numbers that are told instead of drawings: "actions", "words" or None.
+        from_frame: First latent frame with the robot; the published forms differ in it.
+        visible_modalities: Modalities of the composite that may show the robot; the initial state
+            must not contain what the control leaves out.
+        token_source: Input that is embedded instead of drawn: "actions", "words" or None.
     """
 
-    halves: tuple[Modality, ...] = ()
+    modalities: tuple[Modality, ...] = ()
     draw: Callable[[RobotControl, Modality], tuple[Tensor, Modality]] | None = None
     from_frame: int = 1
-    reveals: tuple[Modality, ...] = ()
-    says: str | None = None
+    visible_modalities: tuple[Modality, ...] = ()
+    token_source: str | None = None
 
 
-def _colours_or_points(robot: RobotControl, half: Modality) -> tuple[Tensor, Modality]:
-    return (robot.rgb if half == "rgb" else robot.xyz), half
+def _colours_or_points(robot: RobotControl, modality: Modality) -> tuple[Tensor, Modality]:
+    return (robot.rgb if modality == "rgb" else robot.xyz), modality
 
 
-def _silhouette(robot: RobotControl, half: Modality) -> tuple[Tensor, Modality]:
+def _silhouette(robot: RobotControl, modality: Modality) -> tuple[Tensor, Modality]:
     return _grey(robot.mask * 2.0 - 1.0), "rgb"
 
 
-def _depth(robot: RobotControl, half: Modality) -> tuple[Tensor, Modality]:
+def _depth(robot: RobotControl, modality: Modality) -> tuple[Tensor, Modality]:
     return _grey(robot.xyz[:, 2]), "rgb"
 
 
@@ -86,12 +86,14 @@ def _grey(picture: Tensor) -> Tensor:
 _BOTH: tuple[Modality, ...] = ("rgb", "xyz")
 
 CONTROLS: dict[ControlKind, Control] = {
-    "pointmap": Control(halves=("xyz",), draw=_colours_or_points, from_frame=0, reveals=("xyz",)),
-    "rgb+pointmap": Control(halves=_BOTH, draw=_colours_or_points, reveals=_BOTH),
-    "mask": Control(halves=_BOTH, draw=_silhouette),
-    "depth": Control(halves=_BOTH, draw=_depth),
-    "embedding": Control(says="actions"),
-    "text": Control(says="words"),
+    "pointmap": Control(
+        modalities=("xyz",), draw=_colours_or_points, from_frame=0, visible_modalities=("xyz",)
+    ),
+    "rgb+pointmap": Control(modalities=_BOTH, draw=_colours_or_points, visible_modalities=_BOTH),
+    "mask": Control(modalities=_BOTH, draw=_silhouette),
+    "depth": Control(modalities=_BOTH, draw=_depth),
+    "embedding": Control(token_source="actions"),
+    "text": Control(token_source="words"),
     "none": Control(),
 }
 
@@ -110,11 +112,11 @@ class ActionEncoder(nn.Module):
         nn.init.zeros_(self.shift.weight)
         nn.init.zeros_(self.shift.bias)
 
-    def channels(self, said: Tensor) -> Tensor:
-        return self.shift(self.read(_by_latent_frame(said))).movedim(1, 2)[..., None, None]
+    def channels(self, control_input: Tensor) -> Tensor:
+        return self.shift(self.read(_by_latent_frame(control_input))).movedim(1, 2)[..., None, None]
 
-    def tokens(self, said: Tensor) -> Tensor:
-        return self.read(_by_latent_frame(said)) + self.when
+    def tokens(self, control_input: Tensor) -> Tensor:
+        return self.read(_by_latent_frame(control_input)) + self.when
 
 
 class TextEncoder(nn.Module):
@@ -126,11 +128,11 @@ class TextEncoder(nn.Module):
         # The transformer's own; kept out of this module's parameters, or they would count twice.
         self._project = (project,)
 
-    def channels(self, said: Tensor) -> None:
+    def channels(self, control_input: Tensor) -> None:
         return None
 
-    def tokens(self, said: Tensor) -> Tensor:
-        known = said if said.is_floating_point() else self.table(said)
+    def tokens(self, control_input: Tensor) -> Tensor:
+        known = control_input if control_input.is_floating_point() else self.table(control_input)
         return self._project[0](known)
 
 

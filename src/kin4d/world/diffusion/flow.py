@@ -48,9 +48,9 @@ def flow_init(condition: Condition, config: DiffusionConfig, noise: Tensor) -> T
         config: Of the model.
         noise: [B, m C, t, h, w'] of unit size.
     """
-    if config.start == "noise":
+    if config.init == "noise":
         return noise
-    return condition.latents + config.start_noise * noise
+    return condition.latents + config.init_noise * noise
 
 
 def flow_target(
@@ -68,7 +68,7 @@ def flow_target(
     if config.target == "velocity":
         return x - s * output
     # An untrained network, whose output is zero, then leaves the composite as it is.
-    return condition.latents + output if config.start == "composite" else output
+    return condition.latents + output if config.init == "composite" else output
 
 
 def flow_loss(
@@ -90,26 +90,28 @@ def flow_loss(
     z = fuse(encoded.rgb, encoded.xyz, config)
     condition = condition_of(encoded, config, soft=True)
     if config.drop_control:
-        silent = torch.rand(len(z), device=z.device) < config.drop_control
-        condition = condition.without_robot(silent)
+        no_robot = torch.rand(len(z), device=z.device) < config.drop_control
+        condition = condition.without_robot(no_robot)
     s = shift_schedule(1 - torch.rand(len(z), 1, 1, 1, 1, device=z.device), config.shift)
     e = flow_init(condition, config, torch.randn_like(z))
     x = (1 - s) * z + s * e
-    if config.start == "composite":
+    if config.init == "composite":
         x = _keep_first(x, condition)
     output = network(x, s.flatten() * STEPS, condition)
     if config.target == "velocity":
         error = (output - (e - z)).square()
     else:
         error = (flow_target(output, x, s, condition, config) - z).square()
-    weight = importance * (1.0 if encoded.moves is None else _weights(encoded.moves, config))
-    if config.start == "composite":
+    weight = importance * (
+        1.0 if encoded.loss_weight is None else _weights(encoded.loss_weight, config)
+    )
+    if config.init == "composite":
         later = torch.arange(z.shape[2], device=z.device) > 0
         weight = weight * later.view(-1, 1, 1)
     error, weight = error.float(), weight.expand_as(error)
     loss = (error * weight).sum() / weight.sum()
-    halves = error.detach().chunk(2, 1 if config.fusion == "channel" else -1)
-    return loss, {"rgb": halves[0].mean(), "xyz": halves[1].mean()}
+    modalities = error.detach().chunk(2, 1 if config.fusion == "channel" else -1)
+    return loss, {"rgb": modalities[0].mean(), "xyz": modalities[1].mean()}
 
 
 @torch.no_grad()
@@ -136,25 +138,23 @@ def sample_flow(
         progress: Wraps the iterable of steps.
     """
     like = condition.latents
-    dice = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     # In single precision whatever the network's: many small steps add up.
-    x = flow_init(
-        condition, config, torch.randn(like.shape, generator=dice).to(like.device)
-    ).float()
-    silent = condition.without_robot() if guidance != 1 else None
+    x = flow_init(condition, config, torch.randn(like.shape, generator=rng).to(like.device)).float()
+    no_robot = condition.without_robot() if guidance != 1 else None
     times = schedule(steps, config.shift).to(like.device)
     for step in progress(range(steps)):
         s, following = times[step], times[step + 1]
-        if config.start == "composite":
+        if config.init == "composite":
             x = _keep_first(x, condition)
         clock = s.expand(len(x)) * STEPS
         output = network(x.to(like.dtype), clock, condition).float()
-        if silent is not None:
-            without = network(x.to(like.dtype), clock, silent).float()
+        if no_robot is not None:
+            without = network(x.to(like.dtype), clock, no_robot).float()
             output = without + guidance * (output - without)
         end = flow_target(output, x, s, condition, config)
         x = end + (x - end) * (following / s)
-    return _keep_first(x, condition) if config.start == "composite" else x
+    return _keep_first(x, condition) if config.init == "composite" else x
 
 
 def _keep_first(x: Tensor, condition: Condition) -> Tensor:
@@ -162,5 +162,5 @@ def _keep_first(x: Tensor, condition: Condition) -> Tensor:
     return torch.cat([condition.latents[:, :, :1], x[:, :, 1:]], 2)
 
 
-def _weights(moves: Tensor, config: DiffusionConfig) -> Tensor:
-    return moves if config.fusion == "channel" else torch.cat([moves, moves], -1)
+def _weights(loss_weight: Tensor, config: DiffusionConfig) -> Tensor:
+    return loss_weight if config.fusion == "channel" else torch.cat([loss_weight, loss_weight], -1)

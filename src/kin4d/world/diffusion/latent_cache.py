@@ -29,7 +29,7 @@ def episode_videos(episode: Episode, config: DiffusionConfig) -> VideoBatch:
     true = video.rgb[None].astype(np.float32) / 127.5 - 1
     differs = (np.abs(true - shown).max(-1) > _DIFFERS) & (video.mask[None] != ROBOT)
     weight = 1 + _EXTRA * differs.astype(np.float32)
-    return video_batch_of([observation], config, happened=[video], moves=weight)
+    return video_batch_of([observation], config, truth=[video], loss_weight=weight)
 
 
 class LatentCache:
@@ -38,13 +38,13 @@ class LatentCache:
     Args:
         folder: Where they are kept, for this generator's config and codec alone.
         store: The episodes.
-        generator: What encodes them.
+        video_model: What encodes them.
     """
 
     def __init__(
-        self, folder: str | Path, store: EpisodeSource, generator: LatentVideoModel
+        self, folder: str | Path, store: EpisodeSource, video_model: LatentVideoModel
     ) -> None:
-        self._folder, self._store, self._generator = Path(folder), store, generator
+        self._folder, self._store, self._generator = Path(folder), store, video_model
 
     def __getitem__(self, number: int) -> LatentBatch:
         file = self._folder / f"{number:06d}.safetensors"

@@ -81,11 +81,11 @@ class LatentVideoModel(nn.Module):
     def importance(self) -> Tensor:
         """[1, m C, 1, 1, w']: weight of an error in each latent number."""
         width = self.config.grid[2]
-        halves = [
+        modalities = [
             self.codec.importance(modality).view(1, -1, 1, 1, 1).expand(-1, -1, -1, -1, width)
             for modality in ("rgb", "xyz")
         ]
-        return fuse(halves[0], halves[1], self.config)
+        return fuse(modalities[0], modalities[1], self.config)
 
     @torch.no_grad()
     def imagine(
@@ -119,7 +119,7 @@ class LatentVideoModel(nn.Module):
             progress=progress,
         )
         start = None
-        if isinstance(clips, VideoBatch) and self.config.start == "composite":
+        if isinstance(clips, VideoBatch) and self.config.init == "composite":
             start = composite_of(clips, self.config)
         return self.decode(latents, encoded, start)
 
@@ -153,22 +153,26 @@ def diffusion_loss(
     model: nn.Module, batch: VideoBatch | LatentBatch, done: float
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The flow's loss, as `kin4d.training.train` asks for it; `model` may be wrapped."""
-    generator = getattr(model, "module", model)
-    assert isinstance(generator, LatentVideoModel)
-    encoded = batch if isinstance(batch, LatentBatch) else generator.encode(batch)
-    return flow_loss(model, encoded.to(generator.device), generator.config, generator.importance())
+    video_model = getattr(model, "module", model)
+    assert isinstance(video_model, LatentVideoModel)
+    encoded = batch if isinstance(batch, LatentBatch) else video_model.encode(batch)
+    return flow_loss(
+        model, encoded.to(video_model.device), video_model.config, video_model.importance()
+    )
 
 
-def save_latent_video_model(path: str | Path, generator: LatentVideoModel, about: dict) -> None:
+def save_latent_video_model(
+    path: str | Path, video_model: LatentVideoModel, metadata: dict
+) -> None:
     """Write weights, codec included, that `load_latent_video_model` reads."""
-    said = {
-        **about,
+    header = {
+        **metadata,
         "model": MODEL,
         "version": VERSION,
-        "config": generator.config.to_dict(),
-        "codec": codec_facts(generator.codec),
+        "config": video_model.config.to_dict(),
+        "codec": codec_facts(video_model.codec),
     }
-    save_tensors(path, generator.state_dict(), said)
+    save_tensors(path, video_model.state_dict(), header)
 
 
 def load_latent_video_model(name: str | Path) -> LatentVideoModel:
@@ -179,17 +183,19 @@ def load_latent_video_model(name: str | Path) -> LatentVideoModel:
             "owner/name" on the Hugging Face hub.
     """
     file = weights_file(name, "world")
-    tensors, about = read_weights(
+    tensors, metadata = read_weights(
         file, model=MODEL, version=VERSION, train="kin4d train object-world"
     )
-    config = DiffusionConfig.from_dict(about["config"])
+    config = DiffusionConfig.from_dict(metadata["config"])
+    # Earlier weights call the condition encoder "teller".
+    tensors = {k.replace("r.teller.", "r.condition_encoder.", 1): v for k, v in tensors.items()}
     parts = {
         part: {k[len(part) + 1 :]: v for k, v in tensors.items() if k.startswith(f"{part}.")}
         for part in ("codec", "transformer")
     }
     if not parts["codec"]:
         parts["codec"], _ = load_tensors(file.parent / CODEC_FILE)
-    codec = codec_from(about["codec"], parts["codec"])
+    codec = codec_from(metadata["codec"], parts["codec"])
     transformer = WorldTransformer(config)
     check_state_dict(transformer.state_dict(), parts["transformer"])
     transformer.load_state_dict(parts["transformer"])

@@ -45,11 +45,11 @@ def add_lora(transformer: WorldTransformer, *, rank: int = RANK, alpha: float = 
 
 
 def train_lora(
-    feed: Callable[[int, int], Iterator[VideoBatch | LatentBatch]],
-    out: str | Path,
+    make_batches: Callable[[int, int], Iterator[VideoBatch | LatentBatch]],
+    output: str | Path,
     *,
-    generator: LatentVideoModel,
-    plan: TrainConfig,
+    video_model: LatentVideoModel,
+    train_config: TrainConfig,
     rank: int = RANK,
     alpha: float = ALPHA,
     dev: Iterable[VideoBatch] = (),
@@ -58,39 +58,39 @@ def train_lora(
     """Fine-tune a large generator; checkpoints hold what is learned alone, and resume exactly.
 
     Args:
-        feed: See `train_world`.
-        out: Folder of the run; both published files are written into it at the end.
-        generator: Changed in place; see `kin4d.world.diffusion.wan.load_published` for one.
-        plan: How.
+        make_batches: See `train_world`.
+        output: Folder of the run; both published files are written into it at the end.
+        video_model: Changed in place; see `kin4d.world.diffusion.wan.load_published` for one.
+        train_config: How.
         rank: Of LoRA.
         alpha: Of LoRA.
         dev: Held-out clips that checkpoints are judged by.
-        data: What `feed` was made of.
+        data: What `make_batches` was made of.
     """
     from kin4d.world.diffusion.train import evaluate_diffusion
 
-    torch.manual_seed(plan.seed)
-    add_lora(generator.transformer, rank=rank, alpha=alpha)
+    torch.manual_seed(train_config.seed)
+    add_lora(video_model.transformer, rank=rank, alpha=alpha)
     held_out = list(dev)
     trained = train(
-        generator,
-        feed,
+        video_model,
+        make_batches,
         diffusion_loss,
-        plan,
-        out,
-        about={
+        train_config,
+        output,
+        metadata={
             "model": "world-lora",
             "version": VERSION,
-            "config": generator.config.to_dict(),
+            "config": video_model.config.to_dict(),
             "rank": rank,
             "alpha": alpha,
             "data": data or {},
         },
         validate=partial(evaluate_diffusion, batches=held_out) if held_out else None,
     )
-    generator.load_state_dict(trained, strict=False)
-    save_adapter(out, generator.transformer)
-    return generator.eval()
+    video_model.load_state_dict(trained, strict=False)
+    save_adapter(output, video_model.transformer)
+    return video_model.eval()
 
 
 def save_adapter(folder: str | Path, transformer: WorldTransformer) -> None:

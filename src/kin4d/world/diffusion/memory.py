@@ -33,7 +33,7 @@ class MemoryNeed:
         """Bytes where the computing is done."""
         return (self.block if offload else self.weights) + self.codec + self.working
 
-    def told(self, *, offload: bool) -> str:
+    def summary(self, *, offload: bool) -> str:
         """In words."""
         parts = {
             "weights" if not offload else "weights, one block at a time": (
@@ -93,7 +93,7 @@ def refuse_if_too_large(
         if bytes_ > free:
             raise InputError(
                 f"this model needs about {bytes_ / _GB:.1f} GB on {place}, "
-                f"where {free / _GB:.1f} GB are free ({need.told(offload=offload)})",
+                f"where {free / _GB:.1f} GB are free ({need.summary(offload=offload)})",
                 hint="use offload, a larger device, or a smaller model"
                 if not offload and device.type != "cpu"
                 else "use a larger machine or a smaller model",

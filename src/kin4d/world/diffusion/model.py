@@ -24,15 +24,15 @@ class DiffusionWorldModel:
     """Imagines pixels by flow matching.
 
     Args:
-        generator: Trained.
+        video_model: Trained.
         steps: Of the flow.
         guidance: See `kin4d.world.diffusion.flow.sample`.
     """
 
     def __init__(
-        self, generator: LatentVideoModel, *, steps: int = 4, guidance: float = 1.0
+        self, video_model: LatentVideoModel, *, steps: int = 4, guidance: float = 1.0
     ) -> None:
-        self.generator, self.steps, self.guidance = generator, steps, guidance
+        self.video_model, self.steps, self.guidance = video_model, steps, guidance
 
     @classmethod
     def load(
@@ -44,23 +44,23 @@ class DiffusionWorldModel:
     @property
     def size(self) -> tuple[int, int]:
         """Height and width in pixels that it works at."""
-        return self.generator.config.height, self.generator.config.width
+        return self.video_model.config.height, self.video_model.config.width
 
     @property
     def frames(self) -> int:
         """Frames that it imagines at once."""
-        return self.generator.config.frames
+        return self.video_model.config.frames
 
     def imagine(self, observation: Observation, *, seed: int | None = None) -> PointmapVideo:
         """What happens.
 
         Args:
-            situation: Of the model's size and number of frames.
+            observation: Of the model's size and number of frames.
             seed: Of one of many futures; None for their mean, in a single step.
         """
         observation = align_robot(fill_holes(observation))
-        clips = video_batch_of([observation], self.generator.config)
-        found = self.generator.imagine(
+        clips = video_batch_of([observation], self.video_model.config)
+        found = self.video_model.imagine(
             clips,
             steps=1 if seed is None else self.steps,
             seed=seed or 0,
@@ -69,11 +69,11 @@ class DiffusionWorldModel:
         rgb, xyz = found.rgb[0].cpu().numpy(), found.xyz[0].cpu().numpy()
         robot = observation.robot
         shown = (robot.mask > 0) & ~(robot.xyz[..., 2] > xyz[..., 2] + _DEEPER)
-        reveals = CONTROLS[self.generator.config.control].reveals
+        visible_modalities = CONTROLS[self.video_model.config.control].visible_modalities
         # What a model was shown exactly need not be imagined.
-        if "rgb" in reveals:
+        if "rgb" in visible_modalities:
             rgb = np.where(shown[..., None], robot.rgb, rgb)
-        if "xyz" in reveals:
+        if "xyz" in visible_modalities:
             xyz = np.where(shown[..., None], robot.xyz, xyz)
         return PointmapVideo(
             rgb=rgb,
@@ -89,18 +89,18 @@ def video_batch_of(
     observations: Sequence[Observation],
     config: DiffusionConfig,
     *,
-    happened: Sequence[PointmapVideo] | None = None,
-    moves: np.ndarray | None = None,
+    truth: Sequence[PointmapVideo] | None = None,
+    loss_weight: np.ndarray | None = None,
 ) -> VideoBatch:
     """Situations as a model takes them, with what its control needs and nothing else.
 
     Args:
         observations: B of them, of the model's size and number of frames.
         config: Of the model.
-        happened: What came of each, to learn from.
-        moves: [B, T, H, W] weights of pixels in the loss.
+        truth: What came of each, to learn from.
+        loss_weight: [B, T, H, W] weights of pixels in the loss.
     """
-    says = CONTROLS[config.control].says
+    token_source = CONTROLS[config.control].token_source
     wanted = (config.frames, config.height, config.width)
     for observation in observations:
         found = observation.robot.mask.shape
@@ -112,7 +112,7 @@ def video_batch_of(
                 hint="resample its motion and letterbox its picture",
             )
     actions = [s.actions for s in observations if s.actions is not None]
-    if says == "actions" and len(actions) != len(observations):
+    if token_source == "actions" and len(actions) != len(observations):
         raise InputError("this model is told actions, and an observation has none")
     robots = [observation.robot for observation in observations]
     return VideoBatch(
@@ -121,13 +121,13 @@ def video_batch_of(
         robot_rgb=np.stack([robot.rgb for robot in robots]),
         robot_xyz=np.stack([robot.xyz for robot in robots]),
         robot_mask=np.stack([robot.mask > 0 for robot in robots]),
-        rgb=None if happened is None else np.stack([video.rgb for video in happened]),
-        xyz=None if happened is None else np.stack([video.xyz for video in happened]),
-        moves=moves,
+        rgb=None if truth is None else np.stack([video.rgb for video in truth]),
+        xyz=None if truth is None else np.stack([video.xyz for video in truth]),
+        loss_weight=loss_weight,
         actions=np.stack([_padded(one, config.actions) for one in actions])
-        if says == "actions"
+        if token_source == "actions"
         else None,
-        words=hash_words([s.language for s in observations]) if says == "words" else None,
+        words=hash_words([s.language for s in observations]) if token_source == "words" else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Training a world model's generator: presets, checkpoints judged in pixels and metres."""
+"""Training of a diffusion world model: presets, and validation in pixels and metres."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from kin4d.world.diffusion.latent_video import (
     save_latent_video_model,
 )
 
-PLANS = {
+TRAIN_CONFIGS = {
     "tiny": TrainConfig(steps=20_000),
-    "small": TrainConfig(steps=100_000, rate=5e-4, warm=500),
+    "small": TrainConfig(steps=100_000, lr=5e-4, warmup_steps=500),
     "wan14b": TrainConfig(
         steps=5_000,
-        rate=2e-5,
-        warm=100,
+        lr=2e-5,
+        warmup_steps=100,
         decay=0.0,
         weight_decay=1e-4,
-        average=0.0,
+        ema_decay=0.0,
         precision="bf16",
     ),
 }
@@ -44,72 +44,74 @@ PLANS = {
 
 
 def train_diffusion(
-    feed: Callable[[int, int], Iterator[VideoBatch | LatentBatch]],
-    out: str | Path,
+    make_batches: Callable[[int, int], Iterator[VideoBatch | LatentBatch]],
+    output: str | Path,
     *,
     codec: AnyCodec,
     preset: str = "tiny",
     config: DiffusionConfig | None = None,
-    plan: TrainConfig | None = None,
+    train_config: TrainConfig | None = None,
     dev: Iterable[VideoBatch] = (),
-    start: str | Path | None = None,
+    init_weights: str | Path | None = None,
     data: dict | None = None,
 ) -> LatentVideoModel:
-    """Train a generator, going on from the checkpoint in `out` if there is one.
+    """Train a generator, going on from the checkpoint in `output` if there is one.
 
     Args:
-        feed: Number of a process and of a step, to its clips from that step on; clips encoded
-            once by `Generator.encode` with the same config and codec save that work.
-        out: Folder of the run.
+        make_batches: (process index, step) -> that process's clips from that step on; clips encoded
+            once by `LatentVideoModel.encode` with the same config and codec save that work.
+        output: Folder of the run.
         codec: Fitted or trained before; see `fit_pca` and `train_vae`.
         preset: "tiny", "small" or "wan14b".
         config: Instead of the preset's.
-        plan: Instead of the preset's.
-        dev: Held-out clips that checkpoints are judged by.
-        start: Weights to begin from, with a new schedule, instead of chance.
-        data: What `feed` was made of, kept with the weights.
+        train_config: Instead of the preset's.
+        dev: Held-out clips that checkpoints are validated on.
+        init_weights: Initial weights, with a new schedule; random if None.
+        data: What `make_batches` was made of, kept with the weights.
     """
     if preset not in PRESETS:
         raise InputError("there is no such preset", value=preset, allowed=", ".join(PRESETS))
-    config, plan = config or PRESETS[preset], plan or PLANS[preset]
-    torch.manual_seed(plan.seed)
-    generator = LatentVideoModel(config, codec)
-    if start is not None:
-        before = load_latent_video_model(start)
+    config, train_config = config or PRESETS[preset], train_config or TRAIN_CONFIGS[preset]
+    torch.manual_seed(train_config.seed)
+    video_model = LatentVideoModel(config, codec)
+    if init_weights is not None:
+        before = load_latent_video_model(init_weights)
         if before.config != config:
             raise InputError(
-                f"{start} has another config", value=before.config.to_dict(), allowed=str(config)
+                f"{init_weights} has another config",
+                value=before.config.to_dict(),
+                allowed=str(config),
             )
-        generator.transformer.load_state_dict(before.transformer.state_dict())
-    save_codec(Path(out) / CODEC_FILE, codec)
+        video_model.transformer.load_state_dict(before.transformer.state_dict())
+    save_codec(Path(output) / CODEC_FILE, codec)
     held_out = list(dev)
     trained = train(
-        generator,
-        feed,
+        video_model,
+        make_batches,
         diffusion_loss,
-        plan,
-        out,
-        about={
+        train_config,
+        output,
+        metadata={
             "model": MODEL,
             "version": VERSION,
             "config": config.to_dict(),
             "codec": codec_facts(codec),
             "data": data or {},
-            **({} if start is None else {"start": Path(start).stem}),
+            **({} if init_weights is None else {"init_weights": Path(init_weights).stem}),
         },
         validate=partial(evaluate_diffusion, batches=held_out) if held_out else None,
     )
-    generator.load_state_dict(trained, strict=False)
-    generator.eval()
-    file = Path(out) / FILE
-    save_latent_video_model(file, generator, load_tensors(file)[1])
-    return generator
+    video_model.load_state_dict(trained, strict=False)
+    video_model.eval()
+    file = Path(output) / FILE
+    save_latent_video_model(file, video_model, load_tensors(file)[1])
+    return video_model
 
 
 def evaluate_diffusion(
-    generator: LatentVideoModel, batches: Iterable[VideoBatch], *, steps: int = 1
+    video_model: LatentVideoModel, batches: Iterable[VideoBatch], *, steps: int = 1
 ) -> dict[str, float]:
-    """How well futures are imagined, beside leaving the start as it is.
+    """Error of imagined clips, beside that of the unchanged initial state.
 
     Returns:
         psnr: dB over all frames but the first; still_psnr: that of the model's own start.
@@ -119,22 +121,24 @@ def evaluate_diffusion(
     sums: dict[str, Tensor] = {}
     for clips in batches:
         if clips.rgb is None or clips.xyz is None:
-            raise InputError("clips to judge by must say what happened")
-        encoded = generator.encode(clips)
+            raise InputError("validation clips need the true rgb and xyz")
+        encoded = video_model.encode(clips)
         rgb, xyz = (torch.as_tensor(value)[:, 1:] for value in (clips.rgb, clips.xyz))
-        moves = None if clips.moves is None else torch.as_tensor(clips.moves)[:, 1:] > 1
-        config = generator.config
+        moving = (
+            None if clips.loss_weight is None else torch.as_tensor(clips.loss_weight)[:, 1:] > 1
+        )
+        config = video_model.config
         known = fuse(encoded.known_rgb, encoded.known_xyz, config)
-        start = composite_of(clips, config) if config.start == "composite" else None
+        start = composite_of(clips, config) if config.init == "composite" else None
         for name, video in (
-            ("", generator.imagine(clips, steps=steps)),
-            ("still_", generator.decode(known, encoded, start)),
+            ("", video_model.imagine(clips, steps=steps)),
+            ("still_", video_model.decode(known, encoded, start)),
         ):
             wrong = (video.rgb[:, 1:].cpu().float() - rgb.float()).square().mean(-1) / 255**2
             apart = (video.xyz[:, 1:].cpu() - xyz).norm(dim=-1)
             rows = {"psnr": wrong.flatten(), "metres": apart[apart.isfinite()]}
-            if moves is not None:
-                rows["moving_psnr"] = wrong[moves]
+            if moving is not None:
+                rows["moving_psnr"] = wrong[moving]
             for row, values in rows.items():
                 total = torch.stack([values.double().sum(), torch.tensor(float(values.numel()))])
                 sums[name + row] = sums.get(name + row, torch.zeros(2)) + total
@@ -151,7 +155,7 @@ def _log10(value: float) -> float:
 
 def diffusion_train_config(preset: str, **changes: float | int | str | None) -> TrainConfig:
     """The plan of a preset, with what is not None changed."""
-    if preset not in PLANS:
-        raise InputError("there is no such preset", value=preset, allowed=", ".join(PLANS))
+    if preset not in TRAIN_CONFIGS:
+        raise InputError("there is no such preset", value=preset, allowed=", ".join(TRAIN_CONFIGS))
     given = {name: value for name, value in changes.items() if value is not None}
-    return replace(PLANS[preset], **given)
+    return replace(TRAIN_CONFIGS[preset], **given)

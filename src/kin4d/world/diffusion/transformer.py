@@ -122,12 +122,12 @@ class WorldTransformer(WanTransformer3DModel):
         if world.fusion == "width":
             self.share_positions()
             self.learnable_domain_embeddings = nn.Parameter(torch.zeros(2, inner))
-        if self.control.halves:
-            self._add_arm(len(self.control.halves))
-        if self.control.says == "actions":
-            self.teller = ActionEncoder(world)
-        if self.control.says == "words":
-            self.teller = TextEncoder(world, self.condition_embedder.text_embedder)
+        if self.control.modalities:
+            self._add_robot(len(self.control.modalities))
+        if self.control.token_source == "actions":
+            self.condition_encoder = ActionEncoder(world)
+        if self.control.token_source == "words":
+            self.condition_encoder = TextEncoder(world, self.condition_embedder.text_embedder)
         else:
             del self.condition_embedder.text_embedder
         nn.init.zeros_(self.proj_out.weight)
@@ -139,18 +139,18 @@ class WorldTransformer(WanTransformer3DModel):
         kind = SharedRope if self.world.fusion == "width" else WanRotaryPosEmbed
         self.rope = kind(self.world.head_dim, sizes, 1024)
 
-    def _add_arm(self, modalities: int) -> None:
-        world, side = self.world, self.world.arm_patch
+    def _add_robot(self, modalities: int) -> None:
+        world, side = self.world, self.world.robot_patch
         stacked = world.latent_channels * (modalities if world.fusion == "channel" else 1)
         self.patch_embedding_arm = nn.Conv3d(
-            MASK + stacked, world.arm_width, (1, side, side), stride=(1, side, side)
+            MASK + stacked, world.robot_width, (1, side, side), stride=(1, side, side)
         )
-        self.arm_ln = nn.LayerNorm(world.arm_width)
-        self.arm_pos_emb = nn.Parameter(torch.empty(1, world.arm_width, *world.arm_grid))
+        self.arm_ln = nn.LayerNorm(world.robot_width)
+        self.arm_pos_emb = nn.Parameter(torch.empty(1, world.robot_width, *world.robot_grid))
         nn.init.trunc_normal_(self.arm_pos_emb, std=0.02)
         if world.fusion == "width" and modalities == 2:
-            self.arm_domain_emb = nn.Parameter(torch.zeros(2, world.arm_width))
-        self.arm_patch_proj = nn.Linear(world.arm_width, world.inner)
+            self.arm_domain_emb = nn.Parameter(torch.zeros(2, world.robot_width))
+        self.arm_patch_proj = nn.Linear(world.robot_width, world.inner)
         self.arm_cond_proj = nn.Linear(stacked, stacked)
         for layer in (self.arm_patch_proj, self.arm_cond_proj):
             nn.init.zeros_(layer.weight)
@@ -168,7 +168,7 @@ class WorldTransformer(WanTransformer3DModel):
             [B, m C, t, h, w'].
         """
         check_condition(condition, self.world)
-        mask, latents = self._tell(condition)
+        mask, latents = self._add_control(condition)
         x = torch.cat([noisy, mask, latents], 1)
         angles = self.rope(x)
         tokens = self.patch_embedding(x)
@@ -192,18 +192,18 @@ class WorldTransformer(WanTransformer3DModel):
         cells = self.proj_out(out).unflatten(2, (p, p, -1)).unflatten(1, grid)
         return cells.permute(0, 6, 1, 2, 4, 3, 5).flatten(5, 6).flatten(3, 4)
 
-    def _tell(self, condition: Condition) -> tuple[Tensor, Tensor]:
+    def _add_control(self, condition: Condition) -> tuple[Tensor, Tensor]:
         """Mask and condition latents with the robot, or its actions, in them."""
         mask, latents = condition.mask, condition.latents
-        if condition.said is not None and self.control.says:
-            shift = self.teller.channels(condition.said)
+        if condition.control_input is not None and self.control.token_source:
+            shift = self.condition_encoder.channels(condition.control_input)
             return mask, latents if shift is None else latents + shift
         if condition.robot is None or condition.robot_mask is None:
             return mask, latents
-        told = control_cells(self.world).to(mask.device)
+        controlled = control_cells(self.world).to(mask.device)
         cells = condition.robot_mask.expand(-1, MASK, -1, -1, -1)
         doubled = (1, 2, 1, 1, 1) if self.world.fusion == "channel" else (1, 1, 1, 1, 2)
-        mask = torch.where(told, cells.repeat(doubled), mask)
+        mask = torch.where(controlled, cells.repeat(doubled), mask)
         hint = self.arm_cond_proj(condition.robot.movedim(1, -1)).movedim(-1, 1)
         missing = [full - part for full, part in zip(latents.shape, hint.shape, strict=True)]
         # A single modality is the second: it goes to the right, or behind, of what is not told.
@@ -221,16 +221,16 @@ class WorldTransformer(WanTransformer3DModel):
         image = None
         if condition.image is not None and self.world.image_dim:
             image = self.condition_embedder.image_embedder(condition.image)
-        if condition.said is not None and self.control.says:
-            return Context(image, self.teller.tokens(condition.said))
+        if condition.control_input is not None and self.control.token_source:
+            return Context(image, self.condition_encoder.tokens(condition.control_input))
         if condition.robot is None or condition.robot_mask is None:
             return Context(image, like.new_zeros(len(like), 1, like.shape[2]))
         robot, cells = condition.robot, condition.robot_mask.expand(-1, MASK, -1, -1, -1)
-        halves = robot.shape[-1] // cells.shape[-1]
-        x = self.patch_embedding_arm(torch.cat([cells.repeat(1, 1, 1, 1, halves), robot], 1))
+        modalities = robot.shape[-1] // cells.shape[-1]
+        x = self.patch_embedding_arm(torch.cat([cells.repeat(1, 1, 1, 1, modalities), robot], 1))
         x = F.gelu(self.arm_ln(x.movedim(1, -1))).movedim(-1, 1)
-        x = x + self.arm_pos_emb.repeat(1, 1, 1, 1, halves)
-        if halves == 2:
+        x = x + self.arm_pos_emb.repeat(1, 1, 1, 1, modalities)
+        if modalities == 2:
             domain = self.arm_domain_emb.repeat_interleave(x.shape[-1] // 2, 0)
             x = x + domain.T[None, :, None, None]
         return Context(image, self.arm_patch_proj(x.flatten(2).transpose(1, 2)))

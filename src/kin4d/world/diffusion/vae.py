@@ -59,29 +59,29 @@ class Autoencoder(nn.Module):
 
 
 def train_vae(
-    feed: Callable[[int, int], Iterator[VideoBatch]],
-    out: str | Path,
+    make_batches: Callable[[int, int], Iterator[VideoBatch]],
+    output: str | Path,
     *,
-    plan: TrainConfig,
+    train_config: TrainConfig,
     sizes: VaeSizes | None = None,
     dev: Iterable[VideoBatch] = (),
     data: dict | None = None,
 ) -> VaeCodec:
-    """Train a VAE on colours and pointmaps alike, going on from the checkpoint in `out` if any.
+    """Train a VAE on colours and pointmaps alike, going on from the checkpoint in `output` if any.
 
     Args:
-        feed: Number of a process and of a step, to its clips from that step on.
-        out: Folder of the run; ``weights.safetensors`` in it is read by `load_codec`.
-        plan: How.
+        make_batches: Number of a process and of a step, to its clips from that step on.
+        output: Folder of the run; ``weights.safetensors`` in it is read by `load_codec`.
+        train_config: How.
         sizes: Of the VAE.
         dev: Held-out clips; see `measure_codec`.
-        data: What `feed` was made of, kept with the weights.
+        data: What `make_batches` was made of, kept with the weights.
     """
     sizes = sizes or VaeSizes()
-    torch.manual_seed(plan.seed)
+    torch.manual_seed(train_config.seed)
     model = Autoencoder(make_vae(width=sizes.width, channels=sizes.channels))
     held_out = list(dev)
-    about = {
+    metadata = {
         "model": "codec",
         "version": VERSION,
         "codec": {**codec_facts(VaeCodec(model.vae)), "divergence": sizes.divergence},
@@ -90,16 +90,16 @@ def train_vae(
     model.requires_grad_(True).train()
     trained = train(
         model,
-        feed,
+        make_batches,
         partial(vae_loss, divergence=sizes.divergence),
-        plan,
-        out,
-        about=about,
+        train_config,
+        output,
+        metadata=metadata,
         validate=partial(_validate, batches=held_out) if held_out else None,
     )
     model.load_state_dict(trained)
-    codec = scaled_codec(model.vae, islice(feed(0, 0), _MEASURED))
-    file = Path(out) / FILE
+    codec = scaled_codec(model.vae, islice(make_batches(0, 0), _MEASURED))
+    file = Path(output) / FILE
     save_codec(file, codec, load_tensors(file)[1])
     return codec
 

@@ -80,15 +80,15 @@ def load_published(
     )
     transformer.requires_grad_(False).eval()
     vae = diffusers.AutoencoderKLWan.from_pretrained(base_folder / "vae").to(device)
-    generator = LatentVideoModel(config, VaeCodec(vae), transformer).eval()
+    video_model = LatentVideoModel(config, VaeCodec(vae), transformer).eval()
     if offload:
         hooks = require("diffusers.hooks", extra="world", purpose="offloading")
         hooks.apply_group_offloading(
             transformer, onload_device=device, offload_type="block_level", num_blocks_per_group=1
         )
     else:
-        generator.to(device)
-    return generator
+        video_model.to(device)
+    return video_model
 
 
 @torch.no_grad()
@@ -126,26 +126,26 @@ def published_config(base: Path, added: dict[str, Tensor], variant: Variant) -> 
         raise InputError(
             f"these weights are not of the '{variant}' variant", hint=f"say variant '{other}'"
         )
-    arm_width, _, _, arm_patch, _ = added["patch_embedding_arm.weight"].shape
+    robot_width, _, _, robot_patch, _ = added["patch_embedding_arm.weight"].shape
     frames, rows, columns = added["arm_pos_emb"].shape[2:]
     config = DiffusionConfig(
         frames=1 + CELL[0] * (frames - 1),
-        height=rows * arm_patch * CELL[1],
-        width=columns * arm_patch * CELL[2],
+        height=rows * robot_patch * CELL[1],
+        width=columns * robot_patch * CELL[2],
         codec="vae",
         latent_channels=vae["z_dim"],
         vae_width=vae["base_dim"],
-        start="noise",
+        init="noise",
         fusion="width",
         control=variant,
-        first="ramp",
+        first_frame_geometry="ramp",
         layers=wan["num_layers"],
         heads=wan["num_attention_heads"],
         head_dim=wan["attention_head_dim"],
         ffn=wan["ffn_dim"],
         patch=wan["patch_size"][-1],
-        arm_patch=arm_patch,
-        arm_width=arm_width,
+        robot_patch=robot_patch,
+        robot_width=robot_width,
         text_dim=wan["text_dim"],
         image_dim=wan.get("image_dim") or 0,
         frequencies=wan["freq_dim"],

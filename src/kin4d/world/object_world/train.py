@@ -44,10 +44,10 @@ _Model = TypeVar("_Model", bound=nn.Module)
 WORLD, VERSION = "object world", 1
 """Model name and format version in the metadata of joined weights."""
 TRAIN_CONFIGS = {
-    "depth": TrainConfig(steps=4_000, rate=2e-3),
-    "dynamics": TrainConfig(steps=8_000, warm=50),
-    "segmentation": TrainConfig(steps=4_000, rate=2e-3),
-    "refinement": TrainConfig(steps=20_000, rate=2e-3),
+    "depth": TrainConfig(steps=4_000, lr=2e-3),
+    "dynamics": TrainConfig(steps=8_000, warmup_steps=50),
+    "segmentation": TrainConfig(steps=4_000, lr=2e-3),
+    "refinement": TrainConfig(steps=20_000, lr=2e-3),
 }
 _NETWORK_NAMES: dict[type[nn.Module], str] = {
     DepthNet: "depth",
@@ -223,6 +223,6 @@ def _train(
         "data": data,
     }
     model.load_state_dict(
-        train(model, make_batches, loss, train_config, output, about=metadata, validate=validate)
+        train(model, make_batches, loss, train_config, output, metadata=metadata, validate=validate)
     )
     return model.eval()
