@@ -8,7 +8,7 @@ import pytest
 
 import kin4d
 from kin4d.cli import main
-from kin4d.renamed import COMMANDS, FLAGS, NAMES
+from kin4d.renamed import COMMANDS, FLAGS, NAMES, renamed_arguments
 
 
 def run(capsys, *arguments: str) -> tuple[int, str]:
@@ -37,6 +37,11 @@ def test_commands(capsys, old: str) -> None:
     code, printed = run(capsys, *old.split())
     assert code == 2
     assert f"'kin4d {old}' is called 'kin4d {COMMANDS[old]}' now" in printed
+
+
+def test_robots() -> None:
+    assert renamed_arguments(["robot", "sketch"]) == ["robot 'sketch' is called 'kin4d_arm' now"]
+    assert renamed_arguments(["robot", "panda"]) == []
 
 
 @pytest.mark.parametrize(("command", "old"), [(c, old) for c in FLAGS for old in FLAGS[c]])

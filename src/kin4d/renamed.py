@@ -23,6 +23,8 @@ COMMANDS = {
     "train world": "train object-world",
 }
 
+ROBOTS = {"sketch": "kin4d_arm"}
+
 FLAGS = {
     "animate": {
         "--coordinates": "--dof",
@@ -80,14 +82,16 @@ FLAGS = {
 
 
 def renamed_arguments(arguments: Sequence[str]) -> list[str]:
-    """One line for each old command or flag among the arguments of ``kin4d``."""
+    """One line for each old command, robot or flag among the arguments of ``kin4d``."""
     line = " ".join(arguments)
     found = [
         f"'kin4d {old}' is called 'kin4d {new}' now"
         for old, new in COMMANDS.items()
         if f"{line} ".startswith(f"{old} ")
     ]
-    given = {argument.partition("=")[0].replace("_", "-") for argument in arguments}
+    given = {argument.partition("=")[0] for argument in arguments}
+    found += [f"robot '{old}' is called '{new}' now" for old, new in ROBOTS.items() if old in given]
+    given = {word.replace("_", "-") for word in given}
     for command, flags in FLAGS.items():
         if f"{line} ".startswith(f"{command} "):
             found += [f"{old} is called {new} now" for old, new in flags.items() if old in given]
