@@ -1,4 +1,4 @@
-"""`kin4d inspect`: what is in a mesh file, whether it will do, and mending it."""
+"""`kin4d inspect`: what is in a mesh file, its defects, and a repaired copy."""
 
 from __future__ import annotations
 
@@ -18,24 +18,23 @@ def inspect_command(
     up: UpAxis | None = None,
     json: bool = False,
 ) -> None:
-    """Look a mesh over: counts, size, components, defects, verdict.
+    """Report on a mesh: counts, size, components, defects, verdict.
 
     Args:
         file: OBJ, glTF, GLB, PLY, STL, OFF or DAE.
-        repair: Write a mended copy here, and say what was mended.
+        repair: Write a repaired copy here, and print what was repaired.
         up: The axis that points up in the file; y by default, or what a DAE file states.
         json: Print JSON for machines.
     """
     from kin4d.geometry.io.mesh_file import read_raw
-    from kin4d.geometry.mesh_report import inspect_mesh as look
-    from kin4d.geometry.mesh_report import repair_mesh as mend
+    from kin4d.geometry.mesh_report import inspect_mesh, repair_mesh
 
     raw = read_raw(file, up=up)
-    found = look(raw)
+    found = inspect_mesh(raw)
     data = {"file": str(file), **found.to_dict()}
     text = str(found)
     if repair is not None:
-        mesh, done = mend(raw)
+        mesh, done = repair_mesh(raw)
         mesh.save(repair)
         data |= {"repaired": done, "written": str(repair)}
         text += "\nrepaired: " + ("; ".join(done) or "nothing needed it") + f"\nwritten:  {repair}"
