@@ -51,7 +51,7 @@ def _convex(points: np.ndarray) -> np.ndarray:
     edges = np.roll(points, -1, axis=-2) - points
     turns = np.cross(np.roll(edges, 1, axis=-2), edges)
     along = np.einsum("pni,pi->pn", turns, _normals(points))
-    # Rounding bends a straight corner a little either way; NaN polygons are not ours to mend.
+    # Rounding bends a straight corner a little either way; NaN polygons are left to `repair_mesh`.
     return ~(along < -1e-9 * np.abs(along).max(-1, keepdims=True)).any(-1)
 
 
