@@ -88,14 +88,14 @@ def test_everything_is_measured(
         "speed of",
     }
     by_task = [row for row in report.rows if "near misses in" in row]
-    told = next(row for row in report.rows if row.get("near misses by") == MODEL)
-    assert sum(row["pairs"] for row in by_task) == told["pairs"]
+    predicted = next(row for row in report.rows if row.get("near misses by") == MODEL)
+    assert sum(row["pairs"] for row in by_task) == predicted["pairs"]
     right = sum(row["pairs"] * row["right"] for row in by_task)
-    assert right == pytest.approx(told["pairs"] * told["right"])
+    assert right == pytest.approx(predicted["pairs"] * predicted["right"])
     names = {row["row"] for row in report.rows if "row" in row}
     assert {COPY, COMPOSITE, BARE, MODEL} <= names
-    finder = next(row for row in report.rows if "parts looked for" in row)
-    assert finder["truth, off px"] == finder["copied first frame, off px"] == 0
+    tracker = next(row for row in report.rows if "parts looked for" in row)
+    assert tracker["truth, off px"] == tracker["copied first frame, off px"] == 0
     composite = next(row for row in report.rows if row.get("near misses by") == COMPOSITE)
     assert composite["right"] == 0.5
     ceiling = next(row for row in report.rows if row.get("near misses by") == world.CEILING)

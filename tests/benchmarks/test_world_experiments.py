@@ -14,8 +14,8 @@ from kin4d.benchmarks.world.near_misses import decisive_pair, grasps, outcomes, 
 from kin4d.benchmarks.world.regions import copied
 from kin4d.benchmarks.world.robustness import (
     DROPPED,
+    PERTURBATIONS,
     SHIFT,
-    SPOILERS,
     TURN,
     drop_frames,
     jitter_robot,
@@ -53,9 +53,9 @@ def test_pairs_that_end_alike_are_left_out() -> None:
 )
 def test_who_closes_the_gripper_on_the_way_grasps(gripper, grasped: bool) -> None:
     episode = pushed_block()
-    told = None if gripper is None else np.resize(gripper, FRAMES)
+    predicted = None if gripper is None else np.resize(gripper, FRAMES)
     values = np.zeros((FRAMES, 6))
-    actions = Actions(kind="pose_delta", values=values, fps=episode.fps, gripper=told)
+    actions = Actions(kind="pose_delta", values=values, fps=episode.fps, gripper=predicted)
     assert grasps(replace(episode, actions=actions)) == grasped
     assert not grasps(replace(episode, actions=None))
 
@@ -76,19 +76,19 @@ def test_swapped_actions_must_change_what_happens() -> None:
     way = 2 * (FRAMES - 1)
     right = causality(change, (change.own.video, change.other.video))
     assert right["off"] == pytest.approx(0, abs=1e-3)
-    assert right["told"] == pytest.approx(way, abs=1e-3)
-    assert right["should"] == pytest.approx(way, abs=1e-3)
+    assert right["predicted"] == pytest.approx(way, abs=1e-3)
+    assert right["true"] == pytest.approx(way, abs=1e-3)
     assert right["cosine"] > 0.8
     # Deaf to actions: the block goes its usual way.
     deaf = causality(change, (change.own.video, change.own.video))
-    assert deaf["told"] == 0
+    assert deaf["predicted"] == 0
     assert deaf["off"] == pytest.approx(way, abs=1e-3)
 
 
 def test_only_experts_with_things_that_move_are_swapped() -> None:
     expert = {"meta": {"kind": "expert"}, "task": "push"}
     moving, still = pushed_block(**expert), pushed_block(1, speed=0, **expert)
-    noisy = pushed_block(2, meta={"kind": "noise"}, task="push")
+    noisy = pushed_block(2, meta={"kind": "noisy"}, task="push")
     assert swappable([moving, noisy, still]) == [(moving, still)]
 
 
@@ -97,12 +97,12 @@ def test_a_scene_with_its_own_actions_is_the_episode() -> None:
     pytest.importorskip("mujoco")
     from kin4d.tasks.record import EpisodeSpec, make_episode
 
-    push, lift = (
+    push, depth_offset = (
         make_episode(EpisodeSpec(task=task, seed=910_000_001)) for task in ("push", "lift")
     )
     same = swap(push, push).other
     assert np.abs(same.video.rgb.astype(int) - push.video.rgb).max() == 0
-    other = swap(push, lift).other
+    other = swap(push, depth_offset).other
     assert (other.video.rgb[0] == push.video.rgb[0]).all()
     assert (other.video.rgb[-1] != push.video.rgb[-1]).any()
 
@@ -136,16 +136,16 @@ def test_shift_moves_pixels_and_points_alike(observation: Observation, seed: int
 
 def test_rotation_turns_about_the_middle(observation: Observation) -> None:
     spoiled = rotate_camera(observation, np.random.default_rng(0))
-    middle = observation.camera.K[:2, 2]
-    before, after = _pixels(observation) - middle, _pixels(spoiled) - middle
+    centre = observation.camera.K[:2, 2]
+    before, after = _pixels(observation) - centre, _pixels(spoiled) - centre
     assert np.allclose(np.linalg.norm(before, axis=-1), np.linalg.norm(after, axis=-1), atol=1e-2)
     angle = np.degrees(np.arctan2(*after[..., ::-1].T) - np.arctan2(*before[..., ::-1].T))
     assert np.allclose(np.abs((angle + 180) % 360 - 180), TURN, atol=1e-2)
 
 
 def test_spoilers_keep_what_is_known_of_the_first_frame(observation: Observation) -> None:
-    for spoil in SPOILERS.values():
-        spoiled = spoil(observation, np.random.default_rng(0))
+    for perturb in PERTURBATIONS.values():
+        spoiled = perturb(observation, np.random.default_rng(0))
         assert spoiled.image is observation.image
         assert spoiled.robot.rgb.dtype == np.uint8
 

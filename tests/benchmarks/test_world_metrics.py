@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pushed_block import FRAMES, pushed_block
 
-from kin4d.benchmarks.world.baselines import staged
+from kin4d.benchmarks.world.baselines import true_motion_baseline
 from kin4d.benchmarks.world.image_metrics import (
     BEST,
     cells_of,
@@ -34,21 +34,21 @@ from kin4d.geometry.distance import chamfer_l1, chamfer_l2, f_score
 
 
 @pytest.fixture(scope="module")
-def judge() -> WorldMetrics:
+def metrics() -> WorldMetrics:
     return WorldMetrics(pushed_block())
 
 
 def test_psnr_of_a_known_error_and_of_none() -> None:
     truth = np.full((3, 4, 4, 3), 100, np.uint8)
-    told = truth.copy()
-    told[1:, :2] += 51  # a fifth of the range
+    predicted = truth.copy()
+    predicted[1:, :2] += 51  # a fifth of the range
     upper = np.zeros((3, 4, 4), bool)
     upper[:, :2] = True
-    assert psnr(truth, told, upper) == pytest.approx(-20 * np.log10(0.2))
-    assert psnr(truth, told, ~upper) == BEST
-    assert np.isnan(psnr(truth, told, np.zeros_like(upper)))
-    told[0] = 0  # the first frame is not judged
-    assert psnr(truth, told, ~upper) == BEST
+    assert psnr(truth, predicted, upper) == pytest.approx(-20 * np.log10(0.2))
+    assert psnr(truth, predicted, ~upper) == BEST
+    assert np.isnan(psnr(truth, predicted, np.zeros_like(upper)))
+    predicted[0] = 0  # the first frame is not judged
+    assert psnr(truth, predicted, ~upper) == BEST
 
 
 def test_blur_lowers_ssim_and_sharpness() -> None:
@@ -64,12 +64,12 @@ def test_blur_lowers_ssim_and_sharpness() -> None:
 
 
 def test_latents_differ_where_pixels_do() -> None:
-    dice = np.random.default_rng(0)
-    clips = dice.integers(0, 256, (4, 9, 16, 16, 3)).astype(np.uint8)
+    rng = np.random.default_rng(0)
+    clips = rng.integers(0, 256, (4, 9, 16, 16, 3)).astype(np.uint8)
     codec = fitted_codec(clips, channels=24)
-    told = clips[0].copy()
-    told[5:, 8:, 8:] = 0
-    far = latent_map(codec, clips[0], told)
+    predicted = clips[0].copy()
+    predicted[5:, 8:, 8:] = 0
+    far = latent_map(codec, clips[0], predicted)
     where = np.zeros((9, 16, 16), bool)
     where[5:, 8:, 8:] = True
     assert far.shape == (3, 2, 2)
@@ -77,11 +77,11 @@ def test_latents_differ_where_pixels_do() -> None:
 
 
 def test_points_are_compared_as_geometry_does() -> None:
-    dice = np.random.default_rng(0)
-    truth, told = dice.normal(0, 0.02, (2, 5, 6, 7, 3)).astype(np.float32)
-    where = dice.random((5, 6, 7)) < 0.7
-    found = point_error(truth, told, where)
-    pairs = [(truth[t][where[t]], told[t][where[t]]) for t in evaluated_frames(5)]
+    rng = np.random.default_rng(0)
+    truth, predicted = rng.normal(0, 0.02, (2, 5, 6, 7, 3)).astype(np.float32)
+    where = rng.random((5, 6, 7)) < 0.7
+    found = point_error(truth, predicted, where)
+    pairs = [(truth[t][where[t]], predicted[t][where[t]]) for t in evaluated_frames(5)]
     assert found.cd_l1 == pytest.approx(np.mean([chamfer_l1(*pair) for pair in pairs]))
     assert found.cd_l2 == pytest.approx(np.mean([chamfer_l2(*pair) for pair in pairs]))
     assert found.f_score == pytest.approx(np.mean([f_score(*p, threshold=NEAR) for p in pairs]))
@@ -89,18 +89,18 @@ def test_points_are_compared_as_geometry_does() -> None:
 
 def test_temporal_figures_count_still_pixels_once_each() -> None:
     truth = np.zeros((2, 4, 4, 3), np.float32)
-    told = truth.copy()
-    told[1, 0, 0, 2] = 0.16  # one pixel of sixteen moves and should not
-    found = temporal_point_error(truth, told, np.ones((2, 4, 4), bool))
+    predicted = truth.copy()
+    predicted[1, 0, 0, 2] = 0.16  # one pixel of sixteen moves and should not
+    found = temporal_point_error(truth, predicted, np.ones((2, 4, 4), bool))
     assert found.cd_l1 == pytest.approx(0.16 / 16 / 2)
     # The truth is all near; of what is told, fifteen of sixteen are.
     assert found.f_score == pytest.approx(2 * 15 / 31)
-    told[1, 0, 0] = np.nan
-    assert temporal_point_error(truth, told, np.ones((2, 4, 4), bool)).cd_l1 == 0
+    predicted[1, 0, 0] = np.nan
+    assert temporal_point_error(truth, predicted, np.ones((2, 4, 4), bool)).cd_l1 == 0
 
 
-def test_composite_shows_the_robot_and_nothing_that_moves(judge: WorldMetrics) -> None:
-    truth, observation = judge.episode.video, judge.observation
+def test_composite_shows_the_robot_and_nothing_that_moves(metrics: WorldMetrics) -> None:
+    truth, observation = metrics.episode.video, metrics.observation
     composite, copy = composited(observation), copied(observation)
     assert (composite.rgb[0] == truth.rgb[0]).all()
     assert (copy.rgb == truth.rgb[0]).all()
@@ -115,73 +115,73 @@ def test_composite_shows_the_robot_and_nothing_that_moves(judge: WorldMetrics) -
     assert where[-1, 22:26, 24:28].any()
 
 
-def test_hidden_robot_is_not_composited(judge: WorldMetrics) -> None:
-    near = replace(judge.observation, xyz=judge.observation.xyz * np.float32(0.01))
+def test_hidden_robot_is_not_composited(metrics: WorldMetrics) -> None:
+    near = replace(metrics.observation, xyz=metrics.observation.xyz * np.float32(0.01))
     assert not composited(near).mask[1:].any()
 
 
-def test_paths_of_parts_are_exact(judge: WorldMetrics) -> None:
-    assert moving_parts(judge.episode) == [0]
-    path = part_path(judge.episode, 0)
+def test_paths_of_parts_are_exact(metrics: WorldMetrics) -> None:
+    assert moving_parts(metrics.episode) == [0]
+    path = part_path(metrics.episode, 0)
     assert np.allclose(path - path[0], [[2 * t, 0] for t in range(FRAMES)], atol=1e-3)
     assert moving_parts(pushed_block(speed=0)) == []
 
 
-def test_truth_is_perfect_and_copies_are_as_far_off_as_things_went(judge: WorldMetrics) -> None:
-    truth = judge.score(judge.episode.video)
+def test_truth_is_perfect_and_copies_are_as_far_off_as_things_went(metrics: WorldMetrics) -> None:
+    truth = metrics.score(metrics.episode.video)
     assert truth["PSNR"] == truth["PSNR moving"] == truth["PSNR things"] == BEST
     assert truth["off"] == truth["off last"] == truth["lost"] == 0
     assert truth["IoU"] == 1
     assert truth["CD-L1"] == truth["CD-L1 moving temporal"] == 0
     assert truth["sharpness"] == pytest.approx(1)
-    copy = judge.things(copied(judge.observation))
+    copy = metrics.things(copied(metrics.observation))
     assert copy["off last"] == pytest.approx(2 * (FRAMES - 1), abs=1e-3)
     assert copy["off"] == pytest.approx(copy["way"])
     assert copy["IoU"] < 0.3
 
 
-def test_touched_pixels_are_where_the_block_is_or_was(judge: WorldMetrics) -> None:
-    touched, moving = judge.regions[" touched"], judge.regions[" moving"]
-    first, now = (part_mask(judge.episode, 0)[t] for t in (0, -1))
+def test_touched_pixels_are_where_the_block_is_or_was(metrics: WorldMetrics) -> None:
+    touched, moving = metrics.regions[" touched"], metrics.regions[" moving"]
+    first, now = (part_mask(metrics.episode, 0)[t] for t in (0, -1))
     assert (touched[-1] == (moving[-1] & (first | now))).all()
     assert touched[-1].any()
 
 
-def test_stage_with_true_motions_comes_near_the_truth(judge: WorldMetrics) -> None:
-    score = judge.score(staged(judge.episode)(judge.observation))
-    composite = judge.score(composited(judge.observation))
+def test_stage_with_true_motions_comes_near_the_truth(metrics: WorldMetrics) -> None:
+    score = metrics.score(true_motion_baseline(metrics.episode)(metrics.observation))
+    composite = metrics.score(composited(metrics.observation))
     assert score["off last"] < 1
     assert score["PSNR moving"] > composite["PSNR moving"] + 5
     assert score["CD-L1 moving"] < composite["CD-L1 moving"] / 2
 
 
 @pytest.mark.parametrize("late", [2, 4])
-def test_parts_are_found_where_they_were_put(judge: WorldMetrics, late: int) -> None:
+def test_parts_are_found_where_they_were_put(metrics: WorldMetrics, late: int) -> None:
     frames = np.maximum(np.arange(FRAMES) - late, 0)
-    told = staged(judge.episode, frames)(judge.observation)
-    finder = judge.finders[0]
-    found = finder.find(told, FRAMES - 1)
-    assert np.linalg.norm(found.middle - finder.paths[0][frames[-1]]) < 1
+    predicted = true_motion_baseline(metrics.episode, frames)(metrics.observation)
+    tracker = metrics.trackers[0]
+    found = tracker.find(predicted, FRAMES - 1)
+    assert np.linalg.norm(found.centre - tracker.paths[0][frames[-1]]) < 1
     assert not found.lost
 
 
-def test_a_part_that_vanished_counts_as_left_behind(judge: WorldMetrics) -> None:
-    finder, video = judge.finders[0], judge.episode.video
+def test_a_part_that_vanished_counts_as_left_behind(metrics: WorldMetrics) -> None:
+    tracker, video = metrics.trackers[0], metrics.episode.video
     empty = pushed_block(speed=0).video
     gone = np.where(part_mask(pushed_block(speed=0), 0)[..., None], 0, 1)
     rgb = np.where(gone, empty.rgb, np.array([90, 110, 100], np.uint8)).astype(np.uint8)
     wall = (2.0 * video.camera.rays()).astype(np.float32)
     xyz = np.where(gone, empty.xyz, wall).astype(np.float32)
-    found = finder.find(replace(video, rgb=rgb, xyz=xyz), FRAMES - 1)
+    found = tracker.find(replace(video, rgb=rgb, xyz=xyz), FRAMES - 1)
     assert found.lost
-    assert (found.middle == finder.paths[0][0]).all()
+    assert (found.centre == tracker.paths[0][0]).all()
 
 
-def test_flow_follows_a_sliding_texture(judge: WorldMetrics) -> None:
-    dice = np.random.default_rng(0)
-    wide = dice.integers(0, 256, (32, 80, 3)).astype(np.uint8)
+def test_flow_follows_a_sliding_texture(metrics: WorldMetrics) -> None:
+    rng = np.random.default_rng(0)
+    wide = rng.integers(0, 256, (32, 80, 3)).astype(np.uint8)
     rgb = np.stack([wide[:, 30 - t : 78 - t] for t in range(FRAMES)])
-    video = replace(judge.episode.video, rgb=rgb, mask=np.zeros(rgb.shape[:3], np.uint8))
+    video = replace(metrics.episode.video, rgb=rgb, mask=np.zeros(rgb.shape[:3], np.uint8))
     flow = pixel_flow(video, 8)
     assert (flow[8:-8, 8:-12] == (4, 0)).all()
 

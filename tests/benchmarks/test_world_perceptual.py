@@ -57,9 +57,9 @@ def test_lpips_refuses_weights_of_another_network(tmp_path: Path) -> None:
 
 
 def test_frechet_distance_of_known_gaussians() -> None:
-    dice = np.random.default_rng(0)
-    a = dice.normal(0, 1, (20_000, 3))
-    b = dice.normal((1, 0, 0), 2, (20_000, 3))
+    rng = np.random.default_rng(0)
+    a = rng.normal(0, 1, (20_000, 3))
+    b = rng.normal((1, 0, 0), 2, (20_000, 3))
     assert frechet_distance(a, a) == pytest.approx(0, abs=1e-6)
     # |mean|² + sum of (1 - 2)² along three axes.
     assert frechet_distance(a, b) == pytest.approx(4, abs=0.2)
@@ -82,14 +82,14 @@ def test_fid_and_fvd_with_tiny_networks(tmp_path: Path) -> None:
         intermediate_size=16,
     )
     transformers.VideoMAEModel(config).save_pretrained(tmp_path / "v")
-    truth, told = [clip(seed) for seed in range(4)], [clip(seed) // 2 for seed in range(4, 8)]
+    truth, predicted = [clip(seed) for seed in range(4)], [clip(seed) // 2 for seed in range(4, 8)]
     for features, each, width in (
         (image_features(tmp_path / "r"), 4, 8),
         (clip_features(tmp_path / "v"), 1, 16),
     ):
         assert features(truth[0]).shape == (each, width)
         assert feature_distance(truth, truth, features) == pytest.approx(0, abs=1e-3)
-        assert feature_distance(truth, told, features) > 1e-3
+        assert feature_distance(truth, predicted, features) > 1e-3
 
 
 def test_missing_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""World models: what they imagine, against what happened, in episodes unlike those of training."""
+"""`kin4d bench world`: world models against recorded episodes unlike those of training."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kin4d.benchmarks.report import Report
-from kin4d.benchmarks.world import experiments as trials
+from kin4d.benchmarks.world import experiments
 from kin4d.benchmarks.world.baselines import (
     BARE,
     CEILING,
     COMPOSITE,
     MODEL,
     TRIVIAL,
-    Imaginer,
+    ImagineFn,
     load_rows,
-    staged,
+    true_motion_baseline,
 )
 from kin4d.benchmarks.world.cases import Cases, open_cases
 from kin4d.benchmarks.world.image_metrics import fits_codec, fitted_codec
@@ -33,7 +33,7 @@ SHOWN = 8
 EACH = 24
 """Episodes of every set."""
 
-_TAUGHT = 12  # training episodes that the codec of latents is fitted to
+_CODEC_EPISODES = 12  # training episodes that the codec of latents is fitted to
 _NOTES = (
     "The first frame is given to everyone and not judged. 'moving': pixels without robot whose "
     f"truth is more than {DIFFERS} of 255 levels from the composite in any colour; shadows and "
@@ -68,7 +68,7 @@ def run(
         quick: Two episodes of each set, and few of everything else.
         seed: Of the choice of episodes and of what is spoiled.
         episodes: A store; without one, episodes are made.
-        weights: Models to ask: names, files, or folders of runs. The bars are about the first.
+        weights: Models to ask: names, files, or folders of runs. The thresholds are for the first.
             Those that ship if none are given.
         pictures: A folder to write GIFs into.
     """
@@ -82,16 +82,16 @@ def run(
     with open_cases(episodes, each=2 if quick else EACH, seed=seed) as cases:
         found = [
             _table(cases, rows),
-            trials.found_parts(cases, 2 if quick else 20),
-            trials.near_miss_experiment(cases, asked, 2 if quick else 40, seed),
-            trials.swapped_actions(cases, asked, 1 if quick else 12),
+            experiments.found_parts(cases, 2 if quick else 20),
+            experiments.near_miss_experiment(cases, asked, 2 if quick else 40, seed),
+            experiments.swapped_actions(cases, asked, 1 if quick else 12),
         ]
         if MODEL in rows:
-            found.append(trials.spoiled_robots(cases, rows[MODEL], 1 if quick else 16, seed))
+            found.append(experiments.perturbed_robots(cases, rows[MODEL], 1 if quick else 16, seed))
         if MODEL in learned and learned[MODEL].frames is None:
-            found.append(trials.chained(cases, learned[MODEL], 1 if quick else 12))
-        found.append(trials.few_steps(cases, learned, 1 if quick else 8))
-        found.append(trials.speed(cases, learned, 1 if quick else 5))
+            found.append(experiments.segmented_rollouts(cases, learned[MODEL], 1 if quick else 12))
+        found.append(experiments.few_steps(cases, learned, 1 if quick else 8))
+        found.append(experiments.speed(cases, learned, 1 if quick else 5))
         if pictures is not None:
             _draw(cases, rows[MODEL if MODEL in rows else COMPOSITE], pictures)
     for part in found:
@@ -102,31 +102,35 @@ def run(
     return report
 
 
-def score_rows(cases: Cases, rows: Mapping[str, Imaginer]) -> list[WorldResult]:
-    """Every row, and the stage with true motions, on every chosen episode."""
-    taught = [one.video.rgb for one in cases.training(_TAUGHT)]
-    taught = [clip for clip in taught if fits_codec(clip.shape)]
-    codec = fitted_codec(taught) if taught else None
+def score_rows(cases: Cases, rows: Mapping[str, ImagineFn]) -> list[WorldResult]:
+    """Every row, and the compositor with true motions, on every chosen episode."""
+    codec_videos = [one.video.rgb for one in cases.training(_CODEC_EPISODES)]
+    codec_videos = [clip for clip in codec_videos if fits_codec(clip.shape)]
+    codec = fitted_codec(codec_videos) if codec_videos else None
     results = []
     chosen = [(group, where) for group, some in cases.chosen.items() for where in some]
     for group, where in track(chosen, "imagining"):
-        judge = WorldMetrics(cases.episode(where), codec=codec)
-        known = {} if judge.episode.parts is None else {CEILING: staged(judge.episode)}
+        metrics = WorldMetrics(cases.episode(where), codec=codec)
+        known = (
+            {}
+            if metrics.episode.parts is None
+            else {CEILING: true_motion_baseline(metrics.episode)}
+        )
         for name, imagine in {**rows, **known}.items():
-            results.append(WorldResult(group, name, judge.score(imagine(judge.observation))))
+            results.append(WorldResult(group, name, metrics.score(imagine(metrics.observation))))
     return results
 
 
-def _table(cases: Cases, rows: Mapping[str, Imaginer]) -> Report:
+def _table(cases: Cases, rows: Mapping[str, ImagineFn]) -> Report:
     results = score_rows(cases, rows)
     report = check_thresholds(results)
     report.rows = tables(results)
     return report
 
 
-def _draw(cases: Cases, imagine: Imaginer, folder: Path) -> None:
+def _draw(cases: Cases, imagine: ImagineFn, folder: Path) -> None:
     from kin4d.benchmarks.world.images import write_gifs
 
     some = next(iter(cases.chosen.values()))[:SHOWN]
-    judges = {where[1]: WorldMetrics(cases.episode(where)) for where in some}
-    write_gifs(folder, judges, imagine)
+    all_metrics = {where[1]: WorldMetrics(cases.episode(where)) for where in some}
+    write_gifs(folder, all_metrics, imagine)

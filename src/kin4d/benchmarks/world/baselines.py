@@ -1,4 +1,4 @@
-"""Imaginers: the rows of the table. Each is a function from a situation to a clip."""
+"""Rows of the table: trivial baselines, world models, and the compositor with true motions."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from kin4d.world.object_world.compositor.compositor import Compositor, parts_tha
 from kin4d.world.object_world.model import ObjectWorldModel
 from kin4d.world.observation import Observation
 
-Imaginer = Callable[[Observation], PointmapVideo]
+ImagineFn = Callable[[Observation], PointmapVideo]
 
 COPY, COMPOSITE, CEILING = "copy the first frame", "composite", "stage, true motions"
 MODEL, BARE = "shipped model", "shipped model, no refinement"
-NUMB = "shipped model, not told what the robot felt"
+NO_PROPRIOCEPTION = "shipped model, not told what the robot felt"
 
-TRIVIAL: Mapping[str, Imaginer] = {COPY: copied, COMPOSITE: composited}
-"""Rows that know nothing."""
+TRIVIAL: Mapping[str, ImagineFn] = {COPY: copied, COMPOSITE: composited}
+"""Rows without a model."""
 
 
 def load_rows(names: Sequence[str]) -> tuple[dict[str, WorldModel], dict[str, str]]:
     """World models by row, and a digest of each file.
 
-    The first name is the model that the bars are about: it is asked as it ships, and without its
-    refinement if it has one. The others are rows of their own, named after their files or folders.
+    The thresholds apply to the first name: it is run as it ships, and without its refinement if it
+    has one. The others are rows of their own, named after their files or folders.
 
     Args:
         names: Each one that ships, a file, or a folder of a run.
@@ -52,15 +52,15 @@ def load_rows(names: Sequence[str]) -> tuple[dict[str, WorldModel], dict[str, st
     return rows, digests
 
 
-def ablated_action(imagine: Imaginer) -> Imaginer:
-    """The same, told nothing that only a robot which carried its actions out can know."""
+def ablated_action(imagine: ImagineFn) -> ImagineFn:
+    """The same without measured gripper opening and tracking error, as for actions not executed."""
     return lambda observation: imagine(
         replace(observation, gripper_opening=None, ee_tracking_error=None)
     )
 
 
-def staged(episode: Episode, frames: np.ndarray | None = None) -> Imaginer:
-    """The stage, told the true parts and how they truly moved: the most its structure can do.
+def true_motion_baseline(episode: Episode, frames: np.ndarray | None = None) -> ImagineFn:
+    """The compositor with the true parts and motions: the upper bound of its structure.
 
     Args:
         episode: The truth.
@@ -75,8 +75,8 @@ def staged(episode: Episode, frames: np.ndarray | None = None) -> Imaginer:
 
     def imagine(observation: Observation) -> PointmapVideo:
         moving = parts_that_moved(observation.xyz, part, motions)
-        stage = Compositor(observation, part, moving)
-        shown = [stage.render(t, motions[t][moving]) for t in range(len(observation))]
+        compositor = Compositor(observation, part, moving)
+        shown = [compositor.render(t, motions[t][moving]) for t in range(len(observation))]
         rgb, xyz, robot = (
             np.stack([getattr(one, name) for one in shown]) for name in ("rgb", "xyz", "robot")
         )

@@ -64,29 +64,29 @@ def swap(own: Episode, actor: Episode) -> Swap:
     return Swap(own, other)
 
 
-def causality(swap: Swap, told: Sequence[PointmapVideo]) -> dict[str, float]:
-    """How an imaginer reacts to other actions.
+def causality(swap: Swap, predicted: Sequence[PointmapVideo]) -> dict[str, float]:
+    """How a world model reacts to other actions.
 
     Args:
         swap: What happens with own actions, and with those of another.
-        told: What is imagined of both.
+        predicted: The clips imagined for both.
 
     Returns:
         `cosine`: of flow inside things, own actions and swapped ones alike, against the truth of
             each; NaN if nothing moves in either.
         `off`, `way`: px: error and true way of parts' last places under the swapped actions.
-        `told`, `should`: px: how far the last places under own and swapped actions are apart, as
-            imagined and in truth.
+        `predicted`, `true`: px: distance between the last positions under own and swapped actions,
+            as imagined and in truth.
     """
     both = (swap.own, swap.other)
     parts = sorted({part for one in both for part in moving_parts(one)})
     cosines = [
         flow_cosine(episode, video, _things(episode, parts))
-        for episode, video in zip(both, told, strict=True)
+        for episode, video in zip(both, predicted, strict=True)
     ]
-    rows = [_part(both, part, told) for part in parts]
+    rows = [_part(both, part, predicted) for part in parts]
     known = [one for one in cosines if np.isfinite(one)]
-    names = ("off", "way", "told", "should")
+    names = ("off", "way", "predicted", "true")
     means = np.mean(rows, axis=0) if rows else np.full(len(names), np.nan)
     return {
         "cosine": float(np.mean(known)) if known else float("nan"),
@@ -102,17 +102,17 @@ def _things(episode: Episode, parts: Sequence[int]) -> np.ndarray:
 
 
 def _part(
-    episodes: tuple[Episode, Episode], part: int, told: Sequence[PointmapVideo]
+    episodes: tuple[Episode, Episode], part: int, predicted: Sequence[PointmapVideo]
 ) -> tuple[float, float, float, float]:
     """Error, true way, imagined and true difference of a part's last places, px."""
-    finder, last = PartTracker(episodes, part), len(episodes[0]) - 1
-    own, other = (finder.find(video, last).middle for video in told)
-    true_own, true_other = (path[-1] for path in finder.paths)
+    tracker, last = PartTracker(episodes, part), len(episodes[0]) - 1
+    own, other = (tracker.find(video, last).centre for video in predicted)
+    true_own, true_other = (path[-1] for path in tracker.paths)
     ends = (
         (other, true_other),
-        (true_other, finder.paths[1][0]),
+        (true_other, tracker.paths[1][0]),
         (own, other),
         (true_own, true_other),
     )
-    off, way, mine, should = (float(np.linalg.norm(a - b)) for a, b in ends)
-    return off, way, mine, should
+    off, way, mine, true_change = (float(np.linalg.norm(a - b)) for a, b in ends)
+    return off, way, mine, true_change

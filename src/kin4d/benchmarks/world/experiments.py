@@ -1,4 +1,4 @@
-"""Trials: what a row knows beyond its figures. Each gives rows and bars of the report."""
+"""Experiments beyond the main table; each returns rows and checks of the report."""
 
 from __future__ import annotations
 
@@ -8,13 +8,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kin4d.benchmarks.report import Check, Report
-from kin4d.benchmarks.world.baselines import CEILING, MODEL, NUMB, Imaginer, ablated_action, staged
+from kin4d.benchmarks.world.baselines import (
+    CEILING,
+    MODEL,
+    NO_PROPRIOCEPTION,
+    ImagineFn,
+    ablated_action,
+    true_motion_baseline,
+)
 from kin4d.benchmarks.world.cases import Cases
 from kin4d.benchmarks.world.causality import causality, swap, swappable
 from kin4d.benchmarks.world.metrics import WorldMetrics, average
 from kin4d.benchmarks.world.near_misses import grasps, outcomes
 from kin4d.benchmarks.world.regions import copied, evaluated_frames
-from kin4d.benchmarks.world.robustness import SPOILERS
+from kin4d.benchmarks.world.robustness import PERTURBATIONS
 from kin4d.benchmarks.world.speed import speeds
 from kin4d.benchmarks.world.tables import shown
 from kin4d.benchmarks.world.thresholds import LOSS, RIGHT, SECONDS
@@ -29,38 +36,40 @@ STEPS = (1, 2, 4, 8, 16, 50)
 """Of the flow, in the table of few-step sampling."""
 
 PIECES = (1, 2, 4)
-"""Stretches that a clip is imagined in, in the table of drift."""
+"""Segments that a clip is imagined in, in the table of drift."""
 
 _ALL = "near misses: share of outcomes imagined right"
 _GRASPS = "near misses of grasps: share of outcomes imagined right"
-_SLOWER = 0.5  # parts moved so much too slowly show how exactly the finder measures
+_SLOWER = 0.5  # parts moved so much too slowly show how exactly the tracker measures
 
 
-def tell(episodes: Sequence[Episode], imagine: Imaginer | None) -> list[PointmapVideo]:
-    """What is imagined of episodes; without an imaginer, what the stage shows of the truth."""
-    return [(imagine or staged(one))(WorldMetrics(one).observation) for one in episodes]
+def imagine_episodes(episodes: Sequence[Episode], imagine: ImagineFn | None) -> list[PointmapVideo]:
+    """Imagined clips of episodes; without a model, the compositor with the true motions."""
+    return [
+        (imagine or true_motion_baseline(one))(WorldMetrics(one).observation) for one in episodes
+    ]
 
 
 def found_parts(cases: Cases, count: int) -> Report:
     """How exactly parts are found: as they are, where they were, and moved at half their speed."""
     truth, still, slower, ways = [], [], [], []
     for where in next(iter(cases.chosen.values()))[:count]:
-        judge = WorldMetrics(cases.episode(where))
-        video, frames = judge.episode.video, evaluated_frames(len(judge.episode))
+        metrics = WorldMetrics(cases.episode(where))
+        video, frames = metrics.episode.video, evaluated_frames(len(metrics.episode))
         then = (np.arange(len(video)) * _SLOWER).astype(int)
-        if not judge.finders:
+        if not metrics.trackers:
             continue
-        late = staged(judge.episode, then)(judge.observation)
-        copy = copied(judge.observation)
-        for finder in judge.finders:
-            path = finder.paths[0]
-            for t in (int(frame) for frame in frames if finder.visible(int(frame))):
+        late = true_motion_baseline(metrics.episode, then)(metrics.observation)
+        copy = copied(metrics.observation)
+        for tracker in metrics.trackers:
+            path = tracker.paths[0]
+            for t in (int(frame) for frame in frames if tracker.visible(int(frame))):
                 for off, clip, place in (
                     (truth, video, path[t]),
                     (still, copy, path[0]),
                     (slower, late, path[then[t]]),
                 ):
-                    off.append(float(np.linalg.norm(finder.find(clip, t).middle - place)))
+                    off.append(float(np.linalg.norm(tracker.find(clip, t).centre - place)))
                 ways.append(float(np.linalg.norm(path[t] - path[then[t]])))
     if not truth:
         return Report()
@@ -75,20 +84,20 @@ def found_parts(cases: Cases, count: int) -> Report:
 
 
 def near_miss_experiment(
-    cases: Cases, rows: Mapping[str, Imaginer], count: int, seed: int
+    cases: Cases, rows: Mapping[str, ImagineFn], count: int, seed: int
 ) -> Report:
-    """How often hits and misses that differ by a hair are told apart, and in which tasks."""
+    """How often nearly equal hits and misses are distinguished, and in which tasks."""
     pairs = list(cases.pairs(count, seed=seed))
     report, by_task = Report(), []
     if not pairs:
         return report
     grasped = np.array([grasps(pair.hit) for pair in pairs])
     tasks = np.array([pair.hit.task for pair in pairs])
-    numb = {NUMB: ablated_action(rows[MODEL])} if MODEL in rows else {}
-    for name, imagine in {**rows, **numb, CEILING: None}.items():
+    ablated = {NO_PROPRIOCEPTION: ablated_action(rows[MODEL])} if MODEL in rows else {}
+    for name, imagine in {**rows, **ablated, CEILING: None}.items():
         right = np.array(
             [
-                outcomes(pair, tell((pair.hit, pair.miss), imagine))
+                outcomes(pair, imagine_episodes((pair.hit, pair.miss), imagine))
                 for pair in track(pairs, f"near misses, {name}")
             ]
         )
@@ -121,13 +130,13 @@ def near_miss_experiment(
     return report
 
 
-def swapped_actions(cases: Cases, rows: Mapping[str, Imaginer], count: int) -> Report:
-    """Whether the right things change when the robot does something else."""
+def swapped_actions(cases: Cases, rows: Mapping[str, ImagineFn], count: int) -> Report:
+    """Whether the right objects change when the robot acts differently."""
     every = (cases.episode(where) for some in cases.chosen.values() for where in some)
     swaps = [swap(*pair) for pair in track(swappable(list(every))[:count], "swapping actions")]
     report = Report()
     for name, imagine in {**rows, CEILING: None}.items():
-        found = [causality(one, tell((one.own, one.other), imagine)) for one in swaps]
+        found = [causality(one, imagine_episodes((one.own, one.other), imagine)) for one in swaps]
         if found:
             report.rows.append(
                 {
@@ -136,23 +145,23 @@ def swapped_actions(cases: Cases, rows: Mapping[str, Imaginer], count: int) -> R
                     "flow cosine": shown(average(found, "cosine")),
                     "off px": shown(average(found, "off")),
                     "true way px": shown(average(found, "way")),
-                    "imagined change px": shown(average(found, "told")),
-                    "true change px": shown(average(found, "should")),
+                    "imagined change px": shown(average(found, "predicted")),
+                    "true change px": shown(average(found, "true")),
                 }
             )
     return report
 
 
-def spoiled_robots(cases: Cases, imagine: Imaginer, count: int, seed: int) -> Report:
-    """What is lost if the robot that is told is not quite the one that moves."""
+def perturbed_robots(cases: Cases, imagine: ImagineFn, count: int, seed: int) -> Report:
+    """Loss of PSNR when the given robot is perturbed."""
     some = next(iter(cases.chosen.values()))[:count]
-    figures: dict[str, list] = {name: [] for name in ("as it is", *SPOILERS)}
-    for number, where in enumerate(track(some, "spoiling the robot")):
-        judge = WorldMetrics(cases.episode(where))
-        figures["as it is"].append(judge.colours(imagine(judge.observation)))
-        for name, spoil in SPOILERS.items():
-            told = imagine(spoil(judge.observation, np.random.default_rng([seed, number])))
-            figures[name].append(judge.colours(told))
+    figures: dict[str, list] = {name: [] for name in ("as it is", *PERTURBATIONS)}
+    for number, where in enumerate(track(some, "perturbing the robot")):
+        metrics = WorldMetrics(cases.episode(where))
+        figures["as it is"].append(metrics.colours(imagine(metrics.observation)))
+        for name, perturb in PERTURBATIONS.items():
+            predicted = imagine(perturb(metrics.observation, np.random.default_rng([seed, number])))
+            figures[name].append(metrics.colours(predicted))
     report = Report()
     clean = average(figures["as it is"], "PSNR")
     for name, scores in figures.items():
@@ -167,7 +176,7 @@ def spoiled_robots(cases: Cases, imagine: Imaginer, count: int, seed: int) -> Re
                 "PSNR things": shown(average(scores, "PSNR things")),
             }
         )
-        if name in SPOILERS:
+        if name in PERTURBATIONS:
             report.checks.append(Check(f"PSNR loss, {name} (dB)", clean - value, LOSS))
     return report
 
@@ -178,21 +187,24 @@ def few_steps(cases: Cases, models: Mapping[str, WorldModel], count: int) -> Rep
         name: model for name, model in models.items() if isinstance(model, DiffusionWorldModel)
     }
     report = Report()
-    judges = [
+    all_metrics = [
         WorldMetrics(cases.episode(where)) for where in next(iter(cases.chosen.values()))[:count]
     ]
     for name, model in [*flows.items()][:1]:
         for steps in STEPS:
             world = DiffusionWorldModel(model.video_model, steps=steps, guidance=model.guidance)
             begin = time.perf_counter()
-            told = [world.imagine(judge.observation, seed=0) for judge in judges]
-            seconds = (time.perf_counter() - begin) / len(judges)
-            scores = [judge.colours(video) for judge, video in zip(judges, told, strict=True)]
+            predicted = [world.imagine(metrics.observation, seed=0) for metrics in all_metrics]
+            seconds = (time.perf_counter() - begin) / len(all_metrics)
+            scores = [
+                metrics.colours(video)
+                for metrics, video in zip(all_metrics, predicted, strict=True)
+            ]
             report.rows.append(
                 {
                     "steps of the flow": steps,
                     "row": name,
-                    "clips": len(judges),
+                    "clips": len(all_metrics),
                     "PSNR": average(scores, "PSNR"),
                     "PSNR moving": shown(average(scores, "PSNR moving")),
                     "sharpness": shown(average(scores, "sharpness")),
@@ -202,22 +214,22 @@ def few_steps(cases: Cases, models: Mapping[str, WorldModel], count: int) -> Rep
     return report
 
 
-def chained(cases: Cases, model: WorldModel, count: int) -> Report:
-    """What is lost by imagining in stretches, each from the last frame of the one before."""
-    judges = [
+def segmented_rollouts(cases: Cases, model: WorldModel, count: int) -> Report:
+    """What is lost by imagining in segments, each from the last frame of the one before."""
+    all_metrics = [
         WorldMetrics(cases.episode(where)) for where in next(iter(cases.chosen.values()))[:count]
     ]
     report = Report()
     for pieces in PIECES:
         scores = []
-        for judge in judges:
-            length = (len(judge.observation) - 1) // pieces + 1
-            video = imagine_rollout(model, judge.observation, window_frames=length)
-            scores.append(judge.score(video))
+        for metrics in all_metrics:
+            length = (len(metrics.observation) - 1) // pieces + 1
+            video = imagine_rollout(model, metrics.observation, window_frames=length)
+            scores.append(metrics.score(video))
         report.rows.append(
             {
                 "stretches": pieces,
-                "clips": len(judges),
+                "clips": len(all_metrics),
                 "PSNR": average(scores, "PSNR"),
                 "PSNR moving": shown(average(scores, "PSNR moving")),
                 "displacement px": shown(average(scores, "off last")),

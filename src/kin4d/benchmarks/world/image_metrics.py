@@ -1,6 +1,6 @@
-"""Colours: PSNR, SSIM, sharpness, and distances of latents, each inside a region.
+"""Image metrics: PSNR, SSIM, sharpness, and distances of latents, each inside a region.
 
-The first frame is given to everyone, so it is not judged.
+The first frame is given to everyone, so it is not evaluated.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ _DARK, _FLAT = 0.01**2, 0.03**2
 _GREY = np.array([0.299, 0.587, 0.114])
 
 
-def psnr(truth: np.ndarray, told: np.ndarray, where: np.ndarray) -> float:
+def psnr(truth: np.ndarray, predicted: np.ndarray, where: np.ndarray) -> float:
     """Decibels of colours [T, H, W, 3] uint8 over the pixels `where` [T, H, W]; NaN if none."""
-    off = truth[1:][where[1:]].astype(np.float64) - told[1:][where[1:]]
+    off = truth[1:][where[1:]].astype(np.float64) - predicted[1:][where[1:]]
     if not off.size:
         return float("nan")
     return float(min(BEST, -10 * np.log10(max(np.square(off / 255).mean(), 1e-12))))
 
 
-def ssim_map(truth: np.ndarray, told: np.ndarray) -> np.ndarray:
+def ssim_map(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """[T, H, W]: structural similarity around each pixel, mean of the three colours."""
     from scipy.ndimage import gaussian_filter
 
     def soft(values: np.ndarray) -> np.ndarray:
         return gaussian_filter(values, (0, _SIGMA, _SIGMA, 0), radius=(0, _REACH, _REACH, 0))
 
-    a, b = (video.astype(np.float32) / 255 for video in (truth, told))
+    a, b = (video.astype(np.float32) / 255 for video in (truth, predicted))
     mean_a, mean_b = soft(a), soft(b)
     var_a, var_b = soft(a * a) - mean_a**2, soft(b * b) - mean_b**2
     both = soft(a * b) - mean_a * mean_b
@@ -50,9 +50,9 @@ def within(values: np.ndarray, where: np.ndarray) -> float:
     return float(chosen.mean()) if chosen.size else float("nan")
 
 
-def sharpness(truth: np.ndarray, told: np.ndarray, where: np.ndarray) -> float:
-    """Gradient energy of what is told over that of the truth, inside a region: 1 is as sharp."""
-    true, mine = (within(_energy(video), where) for video in (truth, told))
+def sharpness(truth: np.ndarray, predicted: np.ndarray, where: np.ndarray) -> float:
+    """Gradient energy of the prediction over that of the truth, inside a region: 1 is as sharp."""
+    true, mine = (within(_energy(video), where) for video in (truth, predicted))
     return mine / true if true > 0 else float("nan")
 
 
@@ -62,9 +62,9 @@ def _energy(video: np.ndarray) -> np.ndarray:
     return np.square(np.gradient(grey, axis=1)) + np.square(np.gradient(grey, axis=2))
 
 
-def latent_map(codec: VideoCodec, truth: np.ndarray, told: np.ndarray) -> np.ndarray:
+def latent_map(codec: VideoCodec, truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """[t, h, w]: mean squared difference of the colours' latents in each cell."""
-    a, b = (codec.encode(_signed(video), "rgb") for video in (truth, told))
+    a, b = (codec.encode(_signed(video), "rgb") for video in (truth, predicted))
     return (a - b).square().mean(1)[0].numpy()
 
 

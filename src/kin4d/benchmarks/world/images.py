@@ -1,4 +1,4 @@
-"""Pictures: truth, what was imagined, and its geometry as colours, side by side."""
+"""GIFs of truth, imagined colours and imagined geometry side by side."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kin4d.benchmarks.world.baselines import Imaginer
+from kin4d.benchmarks.world.baselines import ImagineFn
 from kin4d.benchmarks.world.metrics import WorldMetrics
 from kin4d.export.video import write_video
 from kin4d.geometry.pointmap import PointmapVideo
@@ -16,31 +16,31 @@ _GAP = 2  # px between pictures
 
 
 def write_gifs(
-    folder: Path, judges: Mapping[int, WorldMetrics], imagine: Imaginer, *, scale: int = 2
+    folder: Path, all_metrics: Mapping[int, WorldMetrics], imagine: ImagineFn, *, scale: int = 2
 ) -> list[Path]:
     """Write ``world_N.gif``, truth | imagined | XYZ, every second frame, for each episode number N.
 
     Args:
         folder: Where to.
-        judges: By the number of their episode, chosen before anything was imagined.
+        all_metrics: By the number of their episode, chosen before anything was imagined.
         imagine: Asked for the second and third picture.
         scale: How many times larger than the clips.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = []
-    for number, judge in judges.items():
-        frames = side_by_side_images(judge.episode.video, imagine(judge.observation))
+    for number, metrics in all_metrics.items():
+        frames = side_by_side_images(metrics.episode.video, imagine(metrics.observation))
         large = frames[::2].repeat(scale, 1).repeat(scale, 2)
         file = folder / f"world_{number}.gif"
-        files.append(write_video(large, file, fps=judge.episode.fps / 2))
+        files.append(write_video(large, file, fps=metrics.episode.fps / 2))
     return files
 
 
-def side_by_side_images(truth: PointmapVideo, told: PointmapVideo) -> np.ndarray:
+def side_by_side_images(truth: PointmapVideo, predicted: PointmapVideo) -> np.ndarray:
     """[T, H, 3 W + gaps, 3] uint8: truth | imagined | imagined XYZ."""
     gap = np.full((len(truth), truth.camera.height, _GAP, 3), 255, np.uint8)
-    shown = point_colours(told.xyz, truth.xyz[0])
-    return np.concatenate([truth.rgb, gap, told.rgb, gap, shown], axis=2)
+    shown = point_colours(predicted.xyz, truth.xyz[0])
+    return np.concatenate([truth.rgb, gap, predicted.rgb, gap, shown], axis=2)
 
 
 def point_colours(xyz: np.ndarray, first: np.ndarray) -> np.ndarray:

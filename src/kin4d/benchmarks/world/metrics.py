@@ -1,4 +1,4 @@
-"""Judge: one imagined clip against what happened, in numbers."""
+"""WorldMetrics: compares one imagined clip with the recorded episode."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Score = Mapping[str, float]
 
 
 class WorldMetrics:
-    """Knows what happened in an episode.
+    """Metrics of clips imagined for one episode.
 
     Args:
         episode: The truth.
@@ -49,7 +49,7 @@ class WorldMetrics:
 
     @cached_property
     def observation(self) -> Observation:
-        """What an imaginer is told."""
+        """The input of a world model."""
         return episode_observation(self.episode)
 
     @cached_property
@@ -61,8 +61,8 @@ class WorldMetrics:
         """
         truth = self.episode.video
         things = np.zeros(truth.mask.shape, bool)
-        for finder in self.finders:
-            things |= part_mask(self.episode, finder.part)
+        for tracker in self.trackers:
+            things |= part_mask(self.episode, tracker.part)
         moving = moving_region(truth, composited(self.observation))
         return {
             "": np.ones(truth.mask.shape, bool),
@@ -72,61 +72,67 @@ class WorldMetrics:
         }
 
     @cached_property
-    def finders(self) -> list[PartTracker]:
+    def trackers(self) -> list[PartTracker]:
         """One for each rigid part that truly moves."""
         return [PartTracker([self.episode], part) for part in moving_parts(self.episode)]
 
-    def colours(self, told: PointmapVideo) -> Score:
+    def colours(self, predicted: PointmapVideo) -> Score:
         """PSNR (dB), SSIM and distance of latents in each region, sharpness where things move."""
         truth = self.episode.video
-        alike = ssim_map(truth.rgb, told.rgb)
-        far = None if self.codec is None else latent_map(self.codec, truth.rgb, told.rgb)
+        alike = ssim_map(truth.rgb, predicted.rgb)
+        far = None if self.codec is None else latent_map(self.codec, truth.rgb, predicted.rgb)
         score = {}
         for name, where in self.regions.items():
-            score[f"PSNR{name}"] = psnr(truth.rgb, told.rgb, where)
+            score[f"PSNR{name}"] = psnr(truth.rgb, predicted.rgb, where)
             score[f"SSIM{name}"] = within(alike, where)
             if far is not None:
                 share = cells_of(where)[1:]
                 total = share.sum()
                 latent = float((far[1:] * share).sum() / total) if total else float("nan")
                 score[f"latent L2{name}"] = latent
-        score["sharpness"] = sharpness(truth.rgb, told.rgb, self.regions[" moving"])
+        score["sharpness"] = sharpness(truth.rgb, predicted.rgb, self.regions[" moving"])
         return score
 
-    def geometry(self, told: PointmapVideo) -> Score:
+    def geometry(self, predicted: PointmapVideo) -> Score:
         """Chamfer distances (mm, mm²) and F-scores in each region, and of changes."""
         truth, score = self.episode.video.xyz, {}
         for region in ("", " moving"):
             for when, measure in (("", point_error), (" temporal", temporal_point_error)):
-                found = measure(truth, told.xyz, self.regions[region])
+                found = measure(truth, predicted.xyz, self.regions[region])
                 name = f"{region}{when}"
                 score[f"CD-L1{name}"] = 1e3 * found.cd_l1
                 score[f"CD-L2{name}"] = 1e6 * found.cd_l2
                 score[f"F{name}"] = found.f_score
         return score
 
-    def things(self, told: PointmapVideo) -> Score:
+    def things(self, predicted: PointmapVideo) -> Score:
         """Where parts that truly move are found: errors and true ways in px, IoU of their masks.
 
         Means over parts. "last" is of the last frame in which the truth shows the part, the other
         figures are means over judged frames in which it does.
         """
-        rows = [row for finder in self.finders if (row := self._thing(finder, told)) is not None]
+        rows = [
+            row
+            for tracker in self.trackers
+            if (row := self._part_errors(tracker, predicted)) is not None
+        ]
         names = ("off", "off last", "way", "way last", "IoU", "lost")
         means = np.mean(rows, axis=0) if rows else np.full(len(names), np.nan)
         return dict(zip(names, map(float, means), strict=True))
 
-    def score(self, told: PointmapVideo) -> Score:
+    def score(self, predicted: PointmapVideo) -> Score:
         """Everything."""
-        return {**self.colours(told), **self.things(told), **self.geometry(told)}
+        return {**self.colours(predicted), **self.things(predicted), **self.geometry(predicted)}
 
-    def _thing(self, finder: PartTracker, told: PointmapVideo) -> tuple[float, ...] | None:
-        path, true = finder.paths[0], part_mask(self.episode, finder.part)
+    def _part_errors(
+        self, tracker: PartTracker, predicted: PointmapVideo
+    ) -> tuple[float, ...] | None:
+        path, true = tracker.paths[0], part_mask(self.episode, tracker.part)
         off, way, overlap, lost = [], [], [], []
-        for frame in evaluated_frames(len(told)):
-            if finder.visible(frame):
-                found = finder.find(told, int(frame))
-                off.append(float(np.linalg.norm(found.middle - path[frame])))
+        for frame in evaluated_frames(len(predicted)):
+            if tracker.visible(frame):
+                found = tracker.find(predicted, int(frame))
+                off.append(float(np.linalg.norm(found.centre - path[frame])))
                 way.append(float(np.linalg.norm(path[frame] - path[0])))
                 both = (found.mask & true[frame]).sum()
                 overlap.append(float(both / (found.mask | true[frame]).sum()))

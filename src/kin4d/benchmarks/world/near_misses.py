@@ -42,8 +42,8 @@ def decisive_pair(hit: Episode, miss: Episode) -> NearMissPair | None:
     """The pair, or None if no part that is seen ends elsewhere in it."""
     best, chosen = APART, None
     for part in sorted({*moving_parts(hit), *moving_parts(miss)}):
-        finder = PartTracker([hit, miss], part)
-        apart = float(np.linalg.norm(finder.paths[0][-1] - finder.paths[1][-1]))
+        tracker = PartTracker([hit, miss], part)
+        apart = float(np.linalg.norm(tracker.paths[0][-1] - tracker.paths[1][-1]))
         if apart > best:
             best, chosen = apart, part
     return None if chosen is None else NearMissPair(hit, miss, chosen)
@@ -55,16 +55,16 @@ def grasps(episode: Episode) -> bool:
     return gripper is not None and bool((gripper < 0.5 * gripper[0]).any())
 
 
-def outcomes(pair: NearMissPair, told: Sequence[PointmapVideo]) -> tuple[bool, bool]:
+def outcomes(pair: NearMissPair, predicted: Sequence[PointmapVideo]) -> tuple[bool, bool]:
     """Whether hit and miss, as told, end nearer to their own truth than to the other's.
 
     The part is looked for with the looks of both.
     """
-    finder = PartTracker([pair.hit, pair.miss], pair.part)
+    tracker = PartTracker([pair.hit, pair.miss], pair.part)
     last = len(pair.hit) - 1
     right = []
-    for number, video in enumerate(told):
-        place = finder.find(video, last).middle
-        far = [float(np.linalg.norm(place - path[-1])) for path in finder.paths]
+    for number, video in enumerate(predicted):
+        place = tracker.find(video, last).centre
+        far = [float(np.linalg.norm(place - path[-1])) for path in tracker.paths]
         right.append(far[number] < far[1 - number])
     return right[0], right[1]

@@ -1,6 +1,4 @@
-"""Flow: how pixels move. Of the truth it follows from the motions of its parts; of what is told,
-from block matching.
-"""
+"""Optical flow: from part motions for the truth, from block matching for imagined clips."""
 
 from __future__ import annotations
 
@@ -71,8 +69,8 @@ def part_flow(episode: Episode, frame: int, *, step: int = STEP) -> tuple[np.nda
     return np.where(seen[..., None], flow, 0.0), seen
 
 
-def flow_cosine(episode: Episode, told: PointmapVideo, where: np.ndarray) -> float:
-    """Cosine between how things truly move and how they are told to, over a region [T, H, W].
+def flow_cosine(episode: Episode, predicted: PointmapVideo, where: np.ndarray) -> float:
+    """Cosine between true and predicted flow, over a region [T, H, W].
 
     All judged frames together are one long vector: pixels that move farther count more, and what
     should move but does not lowers it. NaN if nothing in the region truly moves.
@@ -82,7 +80,7 @@ def flow_cosine(episode: Episode, told: PointmapVideo, where: np.ndarray) -> flo
         flow, seen = part_flow(episode, frame)
         seen &= where[max(frame - STEP, 0)]
         if seen.any():
-            a, b = flow[seen], pixel_flow(told, frame)[seen]
+            a, b = flow[seen], pixel_flow(predicted, frame)[seen]
             both += float((a * b).sum())
             true += float(np.square(a).sum())
             mine += float(np.square(b).sum())

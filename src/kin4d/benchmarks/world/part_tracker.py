@@ -1,16 +1,15 @@
-"""Finder: where a rigid part is in a picture that anyone imagined.
+"""PartTracker: finds a rigid part in an imagined image by template matching.
 
-An imaginer hands over pixels, not motions, so parts are looked for. What a part looks like is known
-from the truth: its pixels in the first frame, in the frame at hand, and in some between; and so is
-what is seen where the part is not, the backdrop. Each of these looks is slid over the imagined
-frame. A pixel speaks for a place if it resembles the look more than the backdrop there, and, less
-loudly, against it if it resembles the backdrop more. Where most is said in sum is where the part
-is; its middle is as far from the look's known middle as the look was slid. Pixels that the robot
-hides say nothing.
+World models return pixels, not motions, so parts are searched for. Templates come from the truth:
+the part's pixels in the first frame, in the current frame and in some between. The background is
+what the truth shows where the part is not. Each template is slid over the imagined frame. A pixel
+adds to the score of an offset if it is closer to the template than to the background, and, with a
+smaller weight, lowers it otherwise. The part is at the offset of the highest score. Pixels that the
+robot hides do not count.
 
-The truth is found where it is (the frame's own look fits perfectly) and a copied first frame where
-it was (the first look does); what lies between is measured, and `kin4d bench world` reports how
-exactly, on parts moved by known amounts.
+The truth is found where it is (the frame's own template matches exactly) and a copied first frame
+where it was (the first template does); `kin4d bench world` reports the error
+between the two, on parts moved by known amounts.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ from kin4d.episodes.episode import ROBOT, Episode
 from kin4d.geometry.pointmap import PointmapVideo
 
 MARGIN = 12
-"""px around the true path in which a part is looked for."""
+"""px around the true path that are searched."""
 
 LOST = 0.02
-"""Evidence below which a part is nowhere to be found; it then counts as left where it was."""
+"""Evidence below which a part counts as not found, and as left where it was."""
 
-_LOOKS = 6  # between the first frame and the last
+_TEMPLATES = 6  # between the first frame and the last
 _LEAST = 8  # pixels of a look
 # Differences at which two pixels are as unlike as can be: hue and light in levels, place in metres.
 # Light counts less: a part that turns changes it.
 _HUE, _LIGHT, _PLACE = 20.0, 90.0, 0.03
 _COLOURS = 0.6  # share of colour in a difference; the rest is place
-_AGAINST = 0.3  # how loudly pixels speak against a place
+_AGAINST = 0.3  # weight of pixels against an offset
 
 
 class PartTemplate(NamedTuple):
@@ -48,36 +47,36 @@ class PartTemplate(NamedTuple):
         pixels: [n, 2] int: rows and columns.
         rgb: [n, 3] float32 levels.
         depth: [n] float32 m.
-        middle: [2] px (x, y) of the part.
+        centre: [2] px (x, y) of the part.
     """
 
     pixels: np.ndarray
     rgb: np.ndarray
     depth: np.ndarray
-    middle: np.ndarray
+    centre: np.ndarray
 
 
 class TrackedPart(NamedTuple):
     """Where a part is in a frame.
 
     Attributes:
-        middle: [2] px (x, y).
+        centre: [2] px (x, y).
         mask: [H, W] bool: its pixels.
         evidence: Per pixel that the first frame shows of the part; it is lost below `LOST`.
     """
 
-    middle: np.ndarray
+    centre: np.ndarray
     mask: np.ndarray
     evidence: float
 
     @property
     def lost(self) -> bool:
-        """Whether the part is nowhere to be found."""
+        """Whether the part was not found."""
         return self.evidence < LOST
 
 
 class PartTracker:
-    """Looks for one part.
+    """Tracks one part.
 
     Args:
         episodes: Whose truth says what the part looks like and where it may be. All begin alike;
@@ -91,43 +90,43 @@ class PartTracker:
         self._masks = [part_mask(one, part) for one in self.episodes]
         whole = np.concatenate(self.paths)
         self._low, self._high = whole.min(0) - MARGIN, whole.max(0) + MARGIN
-        self._backdrop = _backdrop(self.episodes, self._masks)
-        between = np.linspace(0, len(self.paths[0]) - 1, _LOOKS + 2).round().astype(int)
-        looks = [self._look(0, 0)]
+        self._background = _background(self.episodes, self._masks)
+        between = np.linspace(0, len(self.paths[0]) - 1, _TEMPLATES + 2).round().astype(int)
+        templates = [self._template(0, 0)]
         for number in range(len(self.episodes)):
-            looks += [self._look(number, int(frame)) for frame in between[1:]]
-        self._looks = [look for look in looks if look is not None]
+            templates += [self._template(number, int(frame)) for frame in between[1:]]
+        self._templates = [template for template in templates if template is not None]
 
     def visible(self, frame: int) -> bool:
-        """Whether the (first) truth shows enough of the part to be judged by."""
+        """Whether the (first) truth shows enough of the part to evaluate it."""
         return int(self._masks[0][frame].sum()) >= _LEAST
 
     def find(self, video: PointmapVideo, frame: int) -> TrackedPart:
         """Where the part is in a frame of a video."""
-        own = [self._look(number, frame) for number in range(len(self.episodes))]
+        own = [self._template(number, frame) for number in range(len(self.episodes))]
         robot = video.mask[frame] == ROBOT
         rgb, depth = video.rgb[frame].astype(np.float32), video.xyz[frame, ..., 2]
-        unlike = _unlike(rgb, depth, *self._backdrop)
+        background_distance = _pixel_distance(rgb, depth, *self._background)
         whole = float(self._masks[0][0].sum())
         best: tuple[float, PartTemplate | None, int, int] = (LOST * whole, None, 0, 0)
-        for look in [*own, *self._looks]:
-            if look is None:
+        for template in [*own, *self._templates]:
+            if template is None:
                 continue
-            low = np.ceil(self._low - look.middle).astype(int)
-            high = np.floor(self._high - look.middle).astype(int)
-            fields = (look.pixels, look.rgb, look.depth)
-            evidence, right, down = _best_place(
-                (rgb, depth, robot, unlike), fields, (low, high), best[0]
+            low = np.ceil(self._low - template.centre).astype(int)
+            high = np.floor(self._high - template.centre).astype(int)
+            fields = (template.pixels, template.rgb, template.depth)
+            evidence, right, down = _best_offset(
+                (rgb, depth, robot, background_distance), fields, (low, high), best[0]
             )
             if evidence > best[0]:
-                best = (evidence, look, right, down)
-        evidence, look, right, down = best
-        if look is None:
+                best = (evidence, template, right, down)
+        evidence, template, right, down = best
+        if template is None:
             return TrackedPart(self.paths[0][0], self._masks[0][0] & ~robot, 0.0)
-        mask = _covered(rgb, depth, robot, unlike, look, right, down)
-        return TrackedPart(look.middle + np.array([right, down]), mask, float(evidence / whole))
+        mask = _covered(rgb, depth, robot, background_distance, template, right, down)
+        return TrackedPart(template.centre + np.array([right, down]), mask, float(evidence / whole))
 
-    def _look(self, number: int, frame: int) -> PartTemplate | None:
+    def _template(self, number: int, frame: int) -> PartTemplate | None:
         pixels = np.argwhere(self._masks[number][frame])
         if len(pixels) < _LEAST:
             return None
@@ -140,7 +139,7 @@ class PartTracker:
         )
 
 
-def _backdrop(
+def _background(
     episodes: Sequence[Episode], masks: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Colours [H, W, 3] and depth [H, W] seen where neither part nor robot is; NaN if never.
@@ -160,7 +159,7 @@ def _backdrop(
         )
 
 
-def _unlike(
+def _pixel_distance(
     rgb: np.ndarray, depth: np.ndarray, other_rgb: np.ndarray, other_depth: np.ndarray
 ) -> np.ndarray:
     """[...] between 0 and 1: how much pixels differ; 1 where it is not known."""
@@ -176,35 +175,38 @@ def _covered(
     rgb: np.ndarray,
     depth: np.ndarray,
     robot: np.ndarray,
-    unlike: np.ndarray,
-    look: PartTemplate,
+    background_distance: np.ndarray,
+    template: PartTemplate,
     right: int,
     down: int,
 ) -> np.ndarray:
-    """[H, W] bool: pixels of a look, slid so far, that speak for it."""
-    rows, columns = (look.pixels + np.array([down, right])).T
+    """[H, W] bool: pixels of a look, moved by an offset, that match it."""
+    rows, columns = (template.pixels + np.array([down, right])).T
     height, width = robot.shape
     inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
     rows, columns = rows[inside], columns[inside]
-    lift = np.nanmedian(depth[rows, columns] - look.depth[inside])
-    mine = _unlike(
-        rgb[rows, columns], depth[rows, columns], look.rgb[inside], look.depth[inside] + lift
+    depth_offset = np.nanmedian(depth[rows, columns] - template.depth[inside])
+    mine = _pixel_distance(
+        rgb[rows, columns],
+        depth[rows, columns],
+        template.rgb[inside],
+        template.depth[inside] + depth_offset,
     )
     mask = np.zeros(robot.shape, bool)
-    mask[rows, columns] = (mine < unlike[rows, columns]) & ~robot[rows, columns]
+    mask[rows, columns] = (mine < background_distance[rows, columns]) & ~robot[rows, columns]
     return mask
 
 
 @njit(cache=True)
-def _best_place(
-    told: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-    look: tuple[np.ndarray, np.ndarray, np.ndarray],
+def _best_offset(
+    predicted: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    template: tuple[np.ndarray, np.ndarray, np.ndarray],
     bounds: tuple[np.ndarray, np.ndarray],
     best: float,
 ) -> tuple[float, int, int]:
     """The most evidence above `best` for a look, and how far it was slid right and down for it."""
-    picture, surface, robot, unlike = told
-    pixels, rgb, depth = look
+    picture, surface, robot, background_distance = predicted
+    pixels, rgb, depth = template
     low, high = bounds
     height, width = robot.shape
     count = len(pixels)
@@ -214,7 +216,7 @@ def _best_place(
         for right in range(low[0], high[0] + 1):
             # Of places that fit alike, the nearest.
             nearer = 1e-3 * (abs(right) + abs(down))
-            hope, alike, lift = -nearer, 0, 0.0
+            upper_bound, alike, depth_offset = -nearer, 0, 0.0
             for i in range(count):
                 y, x = pixels[i, 0] + down, pixels[i, 1] + right
                 colour[i] = -1.0
@@ -224,23 +226,23 @@ def _best_place(
                     light = (red + green + blue) / 3
                     hue = (abs(red - light) + abs(green - light) + abs(blue - light)) / 3
                     colour[i] = min(1.0, hue / _HUE + abs(light) / _LIGHT)
-                    hope += max(0.0, unlike[y, x] - _COLOURS * colour[i])
+                    upper_bound += max(0.0, background_distance[y, x] - _COLOURS * colour[i])
                     off = surface[y, x] - depth[i]
                     if colour[i] < 0.5 and np.isfinite(off):
                         alike += 1
-                        lift += off
-                if hope + count - i - 1 <= best:
+                        depth_offset += off
+                if upper_bound + count - i - 1 <= best:
                     break
-            if hope <= best or alike == 0:
+            if upper_bound <= best or alike == 0:
                 continue
-            lift /= alike
+            depth_offset /= alike
             total = -nearer
             for i in range(count):
                 if colour[i] >= 0:
                     y, x = pixels[i, 0] + down, pixels[i, 1] + right
-                    off = abs(surface[y, x] - depth[i] - lift)
+                    off = abs(surface[y, x] - depth[i] - depth_offset)
                     place = min(1.0, off / _PLACE) if np.isfinite(off) else 1.0
-                    gain = unlike[y, x] - _COLOURS * colour[i] - (1 - _COLOURS) * place
+                    gain = background_distance[y, x] - _COLOURS * colour[i] - (1 - _COLOURS) * place
                     total += gain if gain > 0 else _AGAINST * gain
             if total > best:
                 best = total

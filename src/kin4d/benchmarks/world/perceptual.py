@@ -24,7 +24,7 @@ Features = Callable[[np.ndarray], np.ndarray]
 """From a clip [T, H, W, 3] uint8 to rows of features [n, d]: one per frame, or one per clip."""
 
 _MEAN, _STD = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)  # of colours between -1 and 1
-_STAGES = ((3, 64, 11, 4, 2), (64, 192, 5, 1, 2), (192, 384, 3, 1, 1), (384, 256, 3, 1, 1))
+_CONV_LAYERS = ((3, 64, 11, 4, 2), (64, 192, 5, 1, 2), (192, 384, 3, 1, 1), (384, 256, 3, 1, 1))
 _LAST = (256, 256, 3, 1, 1)
 
 
@@ -40,12 +40,12 @@ class Lpips(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         layers: list[nn.Module] = []
-        for number, (inputs, outputs, size, stride, pad) in enumerate((*_STAGES, _LAST)):
+        for number, (inputs, outputs, size, stride, pad) in enumerate((*_CONV_LAYERS, _LAST)):
             if number in (1, 2):
                 layers.append(nn.MaxPool2d(3, 2))
             layers += [nn.Conv2d(inputs, outputs, size, stride, pad), nn.ReLU()]
         self.features = nn.Sequential(*layers)
-        for number, (_, width, *_rest) in enumerate((*_STAGES, _LAST)):
+        for number, (_, width, *_rest) in enumerate((*_CONV_LAYERS, _LAST)):
             linear = nn.Module()
             # The first of the two drops numbers at random in training; it has no weights.
             linear.model = nn.Sequential(nn.Identity(), nn.Conv2d(width, 1, 1, bias=False))
@@ -61,10 +61,10 @@ class Lpips(nn.Module):
         network.load_state_dict({name: tensors[name] for name in wanted})
         return network.requires_grad_(False).eval()
 
-    def forward(self, truth: Tensor, told: Tensor) -> Tensor:
+    def forward(self, truth: Tensor, predicted: Tensor) -> Tensor:
         """[B] of pictures [B, 3, H, W] between -1 and 1; at least 32 pixels high and wide."""
         mean, std = (truth.new_tensor(v).view(3, 1, 1) for v in (_MEAN, _STD))
-        a, b = (truth - mean) / std, (told - mean) / std
+        a, b = (truth - mean) / std, (predicted - mean) / std
         total, stage = truth.new_zeros(len(truth)), 0
         for number, layer in enumerate(self.features):
             a, b = layer(a), layer(b)
@@ -76,10 +76,10 @@ class Lpips(nn.Module):
         return total
 
     @torch.no_grad()
-    def distance(self, truth: np.ndarray, told: np.ndarray, *, batch: int = 16) -> float:
+    def distance(self, truth: np.ndarray, predicted: np.ndarray, *, batch: int = 16) -> float:
         """Mean over the frames of two clips [T, H, W, 3] uint8 but the first, which is given."""
         found = [
-            self(*(_pictures(clip[start : start + batch]) for clip in (truth, told)))
+            self(*(_pictures(clip[start : start + batch]) for clip in (truth, predicted)))
             for start in range(1, len(truth), batch)
         ]
         return float(torch.cat(found).mean())
@@ -101,10 +101,10 @@ def frechet_distance(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def feature_distance(
-    truth: Iterable[np.ndarray], told: Iterable[np.ndarray], features: Features
+    truth: Iterable[np.ndarray], predicted: Iterable[np.ndarray], features: Features
 ) -> float:
     """FID, if features are of frames; FVD, if they are of clips."""
-    a, b = (np.concatenate([features(clip) for clip in clips]) for clips in (truth, told))
+    a, b = (np.concatenate([features(clip) for clip in clips]) for clips in (truth, predicted))
     return frechet_distance(a, b)
 
 
@@ -133,9 +133,9 @@ def _features(folder: str | Path, *, video: bool) -> Features:
         if side:
             size = (side, side) if isinstance(side, int) else tuple(side)
             pictures = nn.functional.interpolate(pictures, size, mode="bilinear", antialias=True)
-        said = network(pixel_values=pictures[None] if video else pictures)
-        pooled = getattr(said, "pooler_output", None)
-        rows = said.last_hidden_state if pooled is None else pooled
+        output = network(pixel_values=pictures[None] if video else pictures)
+        pooled = getattr(output, "pooler_output", None)
+        rows = output.last_hidden_state if pooled is None else pooled
         rows = rows.flatten(2).mean(2) if rows.ndim == 4 else rows
         return (rows.mean(1) if rows.ndim == 3 else rows).numpy()
 

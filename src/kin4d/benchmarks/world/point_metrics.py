@@ -1,6 +1,6 @@
-"""Points: how far imagined geometry is from the true one, in metres.
+"""Point metrics: Chamfer distances and F-score between imagined and true geometry.
 
-Of each judged frame the points that are seen are compared as sets, with the measures of
+Of each evaluated frame the points that are seen are compared as sets, with the measures of
 `kin4d.geometry.distance`. The temporal versions compare how pixels' points changed since the frame
 before, as sets of vectors.
 """
@@ -32,20 +32,20 @@ class PointError(NamedTuple):
     f_score: float
 
 
-def point_error(truth: np.ndarray, told: np.ndarray, where: np.ndarray) -> PointError:
+def point_error(truth: np.ndarray, predicted: np.ndarray, where: np.ndarray) -> PointError:
     """Of points [T, H, W, 3] m inside a region [T, H, W]; NaN if it is empty.
 
     Inside a region smaller than the picture, the points of the region's pixels are compared.
     """
     return _mean(
-        _compared(truth[t][where[t]], told[t][where[t]]) for t in evaluated_frames(len(truth))
+        _compared(truth[t][where[t]], predicted[t][where[t]]) for t in evaluated_frames(len(truth))
     )
 
 
-def temporal_point_error(truth: np.ndarray, told: np.ndarray, where: np.ndarray) -> PointError:
+def temporal_point_error(truth: np.ndarray, predicted: np.ndarray, where: np.ndarray) -> PointError:
     """The same of changes since the frame before."""
     return _mean(
-        _compared((truth[t] - truth[t - 1])[where[t]], (told[t] - told[t - 1])[where[t]])
+        _compared((truth[t] - truth[t - 1])[where[t]], (predicted[t] - predicted[t - 1])[where[t]])
         for t in evaluated_frames(len(truth))
     )
 

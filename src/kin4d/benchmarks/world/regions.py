@@ -1,4 +1,4 @@
-"""Regions: where in a clip it is told apart how well something was imagined."""
+"""Regions of a clip in which metrics are computed, and the trivial baselines."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MOVED = 2.0
 """Pixels: a part whose centre goes no farther than this counts as still."""
 
 EVERY = 4
-"""Of so many frames, one is judged where judging is dear."""
+"""Of so many frames, one is evaluated where metrics are slow."""
 
-_HAIR = 0.005  # m: a robot this little behind the first frame's surface is still drawn
+_DEPTH_EPSILON = 0.005  # m: a robot this little behind the first frame's surface is still drawn
 _LEAST = 12  # pixels that the first frame must show of a part
 
 
@@ -38,7 +38,7 @@ def copied(observation: Observation) -> PointmapVideo:
 def composited(observation: Observation) -> PointmapVideo:
     """The exact robot over the first frame, wherever it is in front of what was there."""
     robot, video = observation.robot, copied(observation)
-    shown = (robot.mask > 0) & ~(robot.xyz[..., 2] > video.xyz[..., 2] + _HAIR)
+    shown = (robot.mask > 0) & ~(robot.xyz[..., 2] > video.xyz[..., 2] + _DEPTH_EPSILON)
     shown[0] = False  # the first frame is the first frame: its robot is in it already
     rgb, xyz = (
         np.where(shown[..., None], mine, theirs)
@@ -71,8 +71,8 @@ def part_path(episode: Episode, part: int) -> np.ndarray:
     seen = part_mask(episode, part)[0] & np.isfinite(video.xyz[0]).all(-1)
     if not seen.any():
         return np.full((len(video), 2), np.nan)
-    middle = video.xyz[0][seen].mean(0, dtype=np.float64)
-    placed = parts.motions[:, part, :3, :3] @ middle + parts.motions[:, part, :3, 3]
+    centre = video.xyz[0][seen].mean(0, dtype=np.float64)
+    placed = parts.motions[:, part, :3, :3] @ centre + parts.motions[:, part, :3, 3]
     return replace(video.camera, pose=np.eye(4)).project(placed)[0]
 
 

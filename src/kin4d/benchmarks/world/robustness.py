@@ -1,6 +1,6 @@
-"""Robustness: the robot that an imaginer is told, spoiled in the ways of Kinema4D's table.
+"""Robustness: perturbations of the given robot, as in Kinema4D's table.
 
-All that is told of the robot is spoiled alike; the first frame stays as it is.
+All inputs about the robot are perturbed alike; the first frame stays as it is.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ SHIFT = 5
 TURN = 5.0
 """Degrees about the optical axis, either way."""
 
-Spoiler = Callable[[Observation, np.random.Generator], Observation]
+Perturbation = Callable[[Observation, np.random.Generator], Observation]
 
 
-def drop_frames(observation: Observation, dice: np.random.Generator) -> Observation:
+def drop_frames(observation: Observation, rng: np.random.Generator) -> Observation:
     """Pixels go missing; a tracked point that does is replaced by another."""
-    gone = dice.random(observation.robot.mask.shape) < DROPPED
+    gone = rng.random(observation.robot.mask.shape) < DROPPED
     count = observation.robot_points.shape[1]
-    kept = dice.random(count) >= DROPPED
+    kept = rng.random(count) >= DROPPED
     kept[0] = True
-    instead = np.where(kept, np.arange(count), dice.choice(np.flatnonzero(kept), count))
-    spoilt = _with_robot(observation, ~gone, robot_points=observation.robot_points[:, instead])
-    return replace(spoilt, link=None if observation.link is None else observation.link[instead])
+    instead = np.where(kept, np.arange(count), rng.choice(np.flatnonzero(kept), count))
+    perturbed = _with_robot(observation, ~gone, robot_points=observation.robot_points[:, instead])
+    return replace(perturbed, link=None if observation.link is None else observation.link[instead])
 
 
-def jitter_robot(observation: Observation, dice: np.random.Generator) -> Observation:
+def jitter_robot(observation: Observation, rng: np.random.Generator) -> Observation:
     """Points are off by Gaussian noise."""
     robot = observation.robot
-    xyz = robot.xyz + dice.normal(0, NOISE, robot.xyz.shape).astype(np.float32)
+    xyz = robot.xyz + rng.normal(0, NOISE, robot.xyz.shape).astype(np.float32)
     robot_points, robot_dense_points = (
-        points + dice.normal(0, NOISE, points.shape).astype(np.float32)
+        points + rng.normal(0, NOISE, points.shape).astype(np.float32)
         for points in (observation.robot_points, observation.robot_dense_points)
     )
     return replace(
@@ -54,23 +54,23 @@ def jitter_robot(observation: Observation, dice: np.random.Generator) -> Observa
     )
 
 
-def shift_robot(observation: Observation, dice: np.random.Generator) -> Observation:
+def shift_robot(observation: Observation, rng: np.random.Generator) -> Observation:
     """The robot is seen, and thought to be, some pixels away."""
-    right, down = dice.permutation([SHIFT * dice.choice([-1, 1]), 0])
+    right, down = rng.permutation([SHIFT * rng.choice([-1, 1]), 0])
     matrix = np.array([[1, 0, right], [0, 1, down], [0, 0, 1.0]])
     return _warped(observation, matrix)
 
 
-def rotate_camera(observation: Observation, dice: np.random.Generator) -> Observation:
+def rotate_camera(observation: Observation, rng: np.random.Generator) -> Observation:
     """The robot is turned about the middle of the picture."""
-    angle = np.radians(TURN) * dice.choice([-1, 1])
+    angle = np.radians(TURN) * rng.choice([-1, 1])
     c, s = np.cos(angle), np.sin(angle)
     x, y = observation.camera.K[:2, 2]
     matrix = np.array([[c, -s, x - c * x + s * y], [s, c, y - s * x - c * y], [0, 0, 1]])
     return _warped(observation, matrix)
 
 
-SPOILERS: Mapping[str, Spoiler] = {
+PERTURBATIONS: Mapping[str, Perturbation] = {
     "dropout 5 %": drop_frames,
     f"noise {1e3 * NOISE:.0f} mm": jitter_robot,
     "shift 5 px": shift_robot,

@@ -1,4 +1,4 @@
-"""Speed: seconds from a robot's motion to a clip, and what the machine could do meanwhile."""
+"""Speed: seconds per clip, and the share of the machine's peak that they use."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ def speeds(episodes: Sequence[Episode], models: Mapping[str, WorldModel]) -> lis
         with FlopCounterMode(display=False) as counter:
             model.imagine(first)
         work = 1e-9 * counter.get_total_flops()
-        drawing, telling = [], []
+        drawing, inference = [], []
         for episode in episodes:
             begin = time.perf_counter()
             observation = episode_observation(episode, threads=None)
             drawn = time.perf_counter()
             model.imagine(observation)
             drawing.append(drawn - begin)
-            telling.append(time.perf_counter() - drawn)
-        imagining = float(np.median(telling))
+            inference.append(time.perf_counter() - drawn)
+        imagining = float(np.median(inference))
         found.append(
             {
                 "speed of": name,
                 "clips": len(episodes),
                 "robot s": float(np.median(drawing)),
                 "imagining s": imagining,
-                "clip s": float(np.median(np.add(drawing, telling))),
+                "clip s": float(np.median(np.add(drawing, inference))),
                 "threads": torch.get_num_threads(),
                 "GFLOP": work,
                 "of matmul peak": work / imagining / peak,

@@ -1,4 +1,4 @@
-"""Tables: figures of all clips, by row and set."""
+"""Tables of mean figures by row and set of episodes."""
 
 from __future__ import annotations
 

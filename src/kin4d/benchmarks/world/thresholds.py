@@ -1,4 +1,4 @@
-"""Bars: what was promised of the shipped model, against what was measured."""
+"""Thresholds that the shipped model must meet, checked against the measured figures."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kin4d.benchmarks.world.tables import WorldResult, scores_of
 GAIN, NEARER, SHARP = 5.0, 0.35, 0.2
 POINTS, RIGHT, LOSS, SECONDS = 0.6, 0.8, 0.7, 10.0
 TEXT, POINTMAP, WEAKER = "text", "pointmap", ("mask", "embedding", "text")
-"""Names of rows of the same generator under different control."""
+"""Names of rows of the same model under different control."""
 
 
 def check_thresholds(results: Sequence[WorldResult]) -> Report:
-    """Bars about the table of rows."""
+    """Checks of the table of rows."""
 
     def figure(row: str, name: str) -> float:
         return average(scores_of(results, row), name)
@@ -33,11 +33,11 @@ def check_thresholds(results: Sequence[WorldResult]) -> Report:
             )
         }
         report.ratios = {**gains, "object displacement error, of composite's": nearer}
-        unlike = abs(figure(MODEL, "sharpness") - 1)
+        background_distance = abs(figure(MODEL, "sharpness") - 1)
         report.checks = [
             *(Check(name, gain, GAIN, at_least=True) for name, gain in gains.items()),
             Check("object displacement error, of composite's", nearer, NEARER),
-            Check("gradient energy where things move, off the truth's", unlike, SHARP),
+            Check("gradient energy where things move, off the truth's", background_distance, SHARP),
         ]
         if TEXT in rows:
             ratio = figure(MODEL, "CD-L1") / figure(TEXT, "CD-L1")
