@@ -16,7 +16,7 @@ from kin4d.kinematics.control import actions_to_q
 from kin4d.kinematics.resample import resample
 
 
-def main(robot: str = "sketch", output: Path = Path("out/examples")) -> None:
+def main(robot: str = "kin4d_arm", output: Path = Path("out/examples")) -> None:
     arm = load_robot(robot)
     # Joint commands at 10 Hz: two joints swing, the gripper opens and closes.
     swing = np.sin(np.linspace(0, 2 * np.pi, 20))

@@ -24,7 +24,7 @@ def circle(start: np.ndarray, radius: float, shift: float, frames: int = 49) -> 
 
 
 def main(output: Path = Path("out/examples")) -> None:
-    arm = load_robot("sketch")
+    arm = load_robot("kin4d_arm")
     with torch.no_grad():
         start = arm.link_poses(arm.q0)[arm.end_effector_index].numpy()
     near = track_poses(arm, circle(start, 0.06, 0.0), q_start=arm.q0)

@@ -32,14 +32,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two test episodes that are a hit and a miss, and two to train on."""
     found: dict[str, list[int]] = {"test": [], "train": []}
     for seed in range(2000):
-        who = {"robot": "sketch", "task": "push", "source": "kin4d", "seed": seed}
+        who = {"robot": "kin4d_arm", "task": "push", "source": "kin4d", "seed": seed}
         split = episode_split(who)
         if split in found:
             found[split].append(seed)
         if found["test"] and len(found["train"]) >= 2:
             break
     seed = found["test"][0]
-    every = [_episode(seed, "hit"), _episode(seed, "miss")]
+    every = [_episode(seed, "near_hit"), _episode(seed, "near_miss")]
     every += [_episode(one, "noisy") for one in found["train"][:2]]
     path = tmp_path_factory.mktemp("world") / "store"
     EpisodeStore.write(path, every)
@@ -49,7 +49,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _episode(seed: int, kind: str) -> Episode:
     return pushed_block(
         0,
-        speed=0 if kind == "miss" else 2,
+        speed=0 if kind == "near_miss" else 2,
         name=f"{seed}-{kind}",
         seed=seed,
         task="push",

@@ -61,10 +61,10 @@ def test_who_closes_the_gripper_on_the_way_grasps(gripper, grasped: bool) -> Non
 
 
 def test_pairs_are_found_by_task_arm_and_seed() -> None:
-    kinds = ["hit", "miss", "hit", "expert", "miss"]
+    kinds = ["near_hit", "near_miss", "near_hit", "expert", "near_miss"]
     seeds = [1, 1, 2, 1, 3]
     lines = [
-        {"task": "lift", "robot": "sketch", "seed": seed, "meta": {"kind": kind}}
+        {"task": "lift", "robot": "kin4d_arm", "seed": seed, "meta": {"kind": kind}}
         for seed, kind in zip(seeds, kinds, strict=True)
     ]
     assert pair_numbers(lines, range(5)) == [(0, 1)]

@@ -40,8 +40,8 @@ def plain_poses(body: ArticulatedBody, q: torch.Tensor) -> np.ndarray:
     return np.stack([poses[link.name] for link in body.links])
 
 
-def test_link_poses_are_the_products_of_their_joints(branched, sketch) -> None:
-    for body in (branched, sketch):
+def test_link_poses_are_the_products_of_their_joints(branched, kin4d_arm) -> None:
+    for body in (branched, kin4d_arm):
         q = random_q(body, 4, 3)
         poses = body.link_poses(q)
         assert poses.shape == (4, 3, len(body.links), 4, 4)
@@ -78,8 +78,8 @@ def test_joints_follow_in_lines_and_curves(branched) -> None:
     assert values["f"] == pytest.approx(chebyshev)
 
 
-def test_closed_form_jacobians_equal_automatic_ones(branched, sketch) -> None:
-    for body in (branched, sketch):
+def test_closed_form_jacobians_equal_automatic_ones(branched, kin4d_arm) -> None:
+    for body in (branched, kin4d_arm):
         q = random_q(body, 2, 3)
         exact = body.link_jacobian(q)
         assert exact.shape == (2, 3, len(body.links), 4, 4, len(body.coordinates))
@@ -103,28 +103,28 @@ def test_point_jacobian_equals_finite_differences(branched) -> None:
         assert torch.allclose(exact[..., i], (ends[0] - ends[1]) / (2 * step), atol=1e-8)
 
 
-def test_gradients_flow_backward_and_through_vmap(sketch) -> None:
-    q = random_q(sketch, 3).requires_grad_()
-    sketch.vertices(q).square().sum().backward()
+def test_gradients_flow_backward_and_through_vmap(kin4d_arm) -> None:
+    q = random_q(kin4d_arm, 3).requires_grad_()
+    kin4d_arm.vertices(q).square().sum().backward()
     assert torch.isfinite(q.grad).all()
     assert (q.grad != 0).any(0).all()
     with torch.no_grad():
-        mapped = torch.func.vmap(sketch.link_poses)(q)
-        assert torch.allclose(mapped, sketch.link_poses(q), atol=1e-14)
-    assert torch.autograd.gradcheck(sketch.points, (q.detach()[0].requires_grad_(),))
+        mapped = torch.func.vmap(kin4d_arm.link_poses)(q)
+        assert torch.allclose(mapped, kin4d_arm.link_poses(q), atol=1e-14)
+    assert torch.autograd.gradcheck(kin4d_arm.points, (q.detach()[0].requires_grad_(),))
 
 
-def test_rest_is_where_the_vertices_are_at_q0(sketch, branched) -> None:
-    for body in (sketch, branched):
+def test_rest_is_where_the_vertices_are_at_q0(kin4d_arm, branched) -> None:
+    for body in (kin4d_arm, branched):
         assert np.allclose(body.vertices(body.q0).numpy(), body.rest.vertices, atol=1e-12)
         identity = torch.eye(4, dtype=torch.float64).expand(len(body.links), 4, 4)
         assert torch.allclose(body.skin_transforms(body.q0), identity, atol=1e-12)
 
 
-def test_skin_carries_vertices_like_the_links_do(sketch) -> None:
-    q = random_q(sketch)
-    moved = sketch.skin.apply(sketch.skin_transforms(q).numpy(), sketch.rest.vertices)
-    assert np.allclose(moved, sketch.vertices(q).numpy(), atol=1e-12)
+def test_skin_carries_vertices_like_the_links_do(kin4d_arm) -> None:
+    q = random_q(kin4d_arm)
+    moved = kin4d_arm.skin.apply(kin4d_arm.skin_transforms(q).numpy(), kin4d_arm.rest.vertices)
+    assert np.allclose(moved, kin4d_arm.vertices(q).numpy(), atol=1e-12)
 
 
 def test_rest_values_are_brought_within_limits() -> None:
@@ -174,6 +174,6 @@ def test_following_in_circles_or_nobody_is_refused(leader) -> None:
         ArticulatedBody([Link(n, CUBE) for n in "abc"], first + second)
 
 
-def test_unknown_links_are_named_in_the_error(sketch) -> None:
+def test_unknown_links_are_named_in_the_error(kin4d_arm) -> None:
     with pytest.raises(InputError, match=r"no link 'nose'.*Allowed: base, shoulder"):
-        sketch.link_index("nose")
+        kin4d_arm.link_index("nose")

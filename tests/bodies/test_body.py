@@ -25,7 +25,7 @@ BODIES = {
     "hinge": hinge,
     "sliders": slider_chain,
     "pendulum": pendulum,
-    "robot": lambda: load_robot("sketch"),
+    "robot": lambda: load_robot("kin4d_arm"),
     "floating": lambda: FloatingBase(RigidBody(box((1, 1, 1)))),
 }
 

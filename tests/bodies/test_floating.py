@@ -10,11 +10,11 @@ from kin4d.bodies import Body, FloatingBase, RigidBody, hinge
 from kin4d.geometry.primitives import box
 
 
-def test_zero_root_leaves_the_body_where_it_is(sketch) -> None:
-    body = FloatingBase(sketch)
+def test_zero_root_leaves_the_body_where_it_is(kin4d_arm) -> None:
+    body = FloatingBase(kin4d_arm)
     assert isinstance(body, Body)
     assert body.coordinates[:6] == ("x", "y", "z", "rx", "ry", "rz")
-    assert torch.equal(body.points(body.q0), sketch.points(sketch.q0))
+    assert torch.equal(body.points(body.q0), kin4d_arm.points(kin4d_arm.q0))
     assert np.allclose(body.vertices(body.q0).numpy(), body.rest.vertices, atol=1e-12)
 
 

@@ -20,7 +20,7 @@ TRUTH = Camera.look_at((0.5, -0.5, 0.4), (0.1, 0, 0.2), fov=60, width=WIDTH, hei
 
 @pytest.fixture(scope="module")
 def robot() -> RobotBody:
-    return load_robot("sketch")
+    return load_robot("kin4d_arm")
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ def write(folder: Path, data: object) -> Path:
 def test_points_follow_their_links(tmp_path: Path) -> None:
     import torch
 
-    body = load_robot("sketch")
+    body = load_robot("kin4d_arm")
     matches = read_correspondences(write(tmp_path, GOOD))
     assert (matches.width, matches.height, matches.aspect) == (320, 192, 1.0)
     q = body.q0.repeat(3, 1) + torch.arange(3)[:, None] * 0.05
@@ -38,7 +38,7 @@ def test_points_follow_their_links(tmp_path: Path) -> None:
 
 
 def test_an_unknown_link_lists_the_links(tmp_path: Path) -> None:
-    body = load_robot("sketch")
+    body = load_robot("kin4d_arm")
     entry = {**GOOD["matches"][0], "link": "elbow_joint"}
     matches = read_correspondences(write(tmp_path, {**GOOD, "matches": [entry]}))
     with pytest.raises(InputError, match=r"no link 'elbow_joint'.*upper_arm"):

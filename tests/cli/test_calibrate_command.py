@@ -21,7 +21,7 @@ TRUTH = Camera.look_at((0.5, -0.55, 0.45), (0.1, 0, 0.25), fov=68, width=320, he
 def recording(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A film at 5 frames a second, joint states at 15, and clicks that are a pixel off."""
     folder = tmp_path_factory.mktemp("recording")
-    robot = load_robot("sketch")
+    robot = load_robot("kin4d_arm")
     time = np.linspace(0, 2 * np.pi, 46)[:, None]
     q = robot.q0.numpy() + 0.6 * np.sin(time + np.arange(len(robot.coordinates)))
     q[:, -1] = 0.02
@@ -50,7 +50,7 @@ def test_from_film_and_clicks_to_a_camera(
     recording: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output, picture = tmp_path / "camera.json", tmp_path / "sheet.png"
-    calibrate_command("sketch", **recording, output=output, overlay=picture, json=True)
+    calibrate_command("kin4d_arm", **recording, output=output, overlay=picture, json=True)
     data = json.loads(capsys.readouterr().out)
     camera = Camera.load(output)
     assert data["matches"]["rms_px"] < 2
@@ -63,7 +63,7 @@ def test_from_film_and_clicks_to_a_camera(
 def test_without_refining_and_in_words(
     recording: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    calibrate_command("sketch", **recording, output=tmp_path / "camera.json", refine=False)
+    calibrate_command("kin4d_arm", **recording, output=tmp_path / "camera.json", refine=False)
     out = capsys.readouterr().out
     assert "24 matches" in out
     assert "focal length" in out
@@ -75,14 +75,14 @@ def test_refusals_write_nothing(recording: dict[str, Path], tmp_path: Path) -> N
     few = tmp_path / "few.json"
     few.write_text(json.dumps({**data, "matches": data["matches"][:3]}))
     with pytest.raises(InputError, match="too few matches"):
-        calibrate_command("sketch", **{**recording, "correspondences": few}, output=output)
+        calibrate_command("kin4d_arm", **{**recording, "correspondences": few}, output=output)
     other = tmp_path / "other.json"
     other.write_text(json.dumps({**data, "size": [640, 384]}))
     with pytest.raises(InputError, match="another size"):
-        calibrate_command("sketch", **{**recording, "correspondences": other}, output=output)
+        calibrate_command("kin4d_arm", **{**recording, "correspondences": other}, output=output)
     short = tmp_path / "short.npz"
     with np.load(recording["actions"]) as states:
         np.savez(short, joint=states["joint"][:20], names=states["names"], fps=15.0)
     with pytest.raises(InputError, match="longer than the motion"):
-        calibrate_command("sketch", **{**recording, "actions": short}, output=output)
+        calibrate_command("kin4d_arm", **{**recording, "actions": short}, output=output)
     assert not output.exists()

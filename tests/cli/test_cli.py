@@ -76,12 +76,12 @@ def test_export_converts_a_saved_clip(capsys, tmp_path: Path, mesh_file: Path) -
 
 
 def test_robot_from_actions_to_pointmaps(capsys, tmp_path: Path) -> None:
-    inspected = json.loads(run(capsys, "robot", "sketch", "--inspect", "--json")[1])
+    inspected = json.loads(run(capsys, "robot", "kin4d_arm", "--inspect", "--json")[1])
     actions = tmp_path / "actions.csv"
     first = inspected["coordinates"][0]["name"]
     actions.write_text(f"time,{first}\n0,0\n0.1,0.2\n0.2,0.4\n")
     code, out, err = run(
-        capsys, "robot", "sketch", "--actions", actions, "-o", tmp_path / "out",
+        capsys, "robot", "kin4d_arm", "--actions", actions, "-o", tmp_path / "out",
         "--frames", "5", "--size", "96", "64", "--robo4d", "--json",
     )  # fmt: skip
     assert code == 0, err
@@ -101,7 +101,7 @@ def test_robot_out_of_view_is_said(capsys, tmp_path: Path) -> None:
     np.savez(actions, joint=np.zeros((2, 6)), fps=10.0)
     Camera.look_at((0, -3, 1), (0, -9, 1), width=48, height=32).save(camera)
     code, out, err = run(
-        capsys, "robot", "sketch", "--actions", actions, "--camera", camera,
+        capsys, "robot", "kin4d_arm", "--actions", actions, "--camera", camera,
         "-o", tmp_path / "out", "--frames", "2", "--json",
     )  # fmt: skip
     assert code == 0, err
@@ -126,7 +126,7 @@ def test_joints_beyond_their_limits_are_said(capsys, tmp_path: Path) -> None:
     actions = tmp_path / "actions.npz"
     np.savez(actions, joint=np.full((2, 6), 2.95), fps=10.0)
     code, out, err = run(
-        capsys, "robot", "sketch", "--actions", actions, "-o", tmp_path / "out",
+        capsys, "robot", "kin4d_arm", "--actions", actions, "-o", tmp_path / "out",
         "--frames", "1", "--size", "48", "32", "--json",
     )  # fmt: skip
     assert code == 0, err
@@ -152,17 +152,17 @@ BAD = {
     "suffix": (["export", "{mesh}", "-o", "x.fbx"], "Allowed"),
     "bench": (["bench", "nothing"], "no such benchmark"),
     "robot": (["robot", "no_such_robot", "--inspect"], "no robot called"),
-    "no actions": (["robot", "sketch"], "--actions FILE"),
+    "no actions": (["robot", "kin4d_arm"], "--actions FILE"),
     "frames": (["animate", "hinge", "-o", "x.glb", "--frames", "1"], "frames >= 2"),
     "endless": (["animate", "hinge", "-o", "x.glb", "--frames", "9" * 12], "GB of memory"),
     "endless robot": (
-        ["robot", "sketch", "--actions", "{actions}", "-o", "x", "--frames", "9" * 12],
+        ["robot", "kin4d_arm", "--actions", "{actions}", "-o", "x", "--frames", "9" * 12],
         "GB of memory",
     ),
     "huge": (["export", "{mesh}", "-o", "x.gif", "--width", "9" * 9], "GB of memory"),
     "clip": (["export", "{text}.npz", "-o", "x.glb"], "clip"),
     "camera": (
-        ["robot", "sketch", "--actions", "{actions}", "--camera", "{mesh}", "-o", "x"],
+        ["robot", "kin4d_arm", "--actions", "{actions}", "--camera", "{mesh}", "-o", "x"],
         "not valid JSON",
     ),
 }

@@ -82,4 +82,4 @@ def test_a_recording_needs_a_camera(capsys, tmp_path: Path) -> None:
     # The shipped arm has no joints of these names: nothing can become an episode.
     with pytest.raises(InputError, match=r"nothing of .*droid became an episode: unreadable 1"):
         run(capsys, "import", folder, "--output", tmp_path / "s", "--camera",
-            tmp_path / "camera.json", "--robot", "sketch")  # fmt: skip
+            tmp_path / "camera.json", "--robot", "kin4d_arm")  # fmt: skip

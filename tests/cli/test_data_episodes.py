@@ -50,6 +50,6 @@ def test_a_store_of_full_shards_grows(tmp_path: Path, capsys) -> None:
 def test_unknown_names_are_answered(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="open_drawer"):
         run("-o", tmp_path / "a", "--task", "juggle")
-    with pytest.raises(InputError, match="sketch"):
+    with pytest.raises(InputError, match="kin4d_arm"):
         run("-o", tmp_path / "b", "--robot", "crane")
     assert not (tmp_path / "b").exists()

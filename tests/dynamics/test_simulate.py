@@ -248,7 +248,7 @@ def test_steps_that_are_compared_with_their_halves_are_not_made_of_them(speed: f
 
 def test_an_arm_that_bounces_between_soft_limits_keeps_its_energy() -> None:
     # Steps that are halved at every bounce and not between them lose five times as much.
-    arm = load_robot("sketch")
+    arm = load_robot("kin4d_arm")
     low, high = arm.limits.numpy().T
     start = low + (high - low) * np.random.default_rng(0).uniform(0.2, 0.8, len(low))
     actor = Actor(arm, q=start, forces=[Limits(), Damping(0.0)], contacts=0)

@@ -19,7 +19,7 @@ from kin4d.kinematics.actions import Actions
 
 @cache
 def arm():
-    return load_robot("sketch")
+    return load_robot("kin4d_arm")
 
 
 def recording(*, frames: int = 97, fps: float = 20.0, camera=CAMERA, **changes) -> Recording:
@@ -30,7 +30,7 @@ def recording(*, frames: int = 97, fps: float = 20.0, camera=CAMERA, **changes) 
     state = Actions(kind="joint", values=q, fps=2 * fps, names=names)
     motions = {"state_joint": state, "action_joint": state}
     view = CameraStream.of(episode.video.rgb, fps=fps, camera=camera)
-    said = {"name": "r1", "motions": motions, "views": {"front": view}, "robot": "sketch"}
+    said = {"name": "r1", "motions": motions, "views": {"front": view}, "robot": "kin4d_arm"}
     return Recording(**{**said, "language": "wave", "licence": "MIT", **changes})
 
 
@@ -116,7 +116,7 @@ def test_a_variable_frame_rate_is_followed_by_time() -> None:
 
 
 def test_what_is_missing_is_said() -> None:
-    with pytest.raises(InputError, match=r"missing calibration.*kin4d calibrate sketch"):
+    with pytest.raises(InputError, match=r"missing calibration.*kin4d calibrate kin4d_arm"):
         RecordingConverter().episode(recording(camera=None), arm())
     with pytest.raises(InputError, match="does not name its robot"):
         RecordingConverter().load(recording(robot=""))

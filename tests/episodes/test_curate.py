@@ -84,7 +84,7 @@ def test_rejects_are_counted_and_the_rest_is_stored(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="another source"):
         import_episodes(Mixed(), tmp_path / "s", source="other", per_shard=3)
     found = episode_statistics(store)
-    assert (found["episodes"], found["dropped"], found["robots"]) == (4, 3, {"sketch": 4})
+    assert (found["episodes"], found["dropped"], found["robots"]) == (4, 3, {"kin4d_arm": 4})
     assert sum(found["splits"].values()) == 4
     chosen = [number for split in EPISODE_SPLITS for number in store.numbers(split)]
     assert sorted(chosen) == store.numbers() == [0, 1, 2, 3]
@@ -104,7 +104,7 @@ def test_a_missing_camera_is_said_before_all_is_rejected(tmp_path: Path) -> None
     assert not (tmp_path / "s").exists()
 
 
-def line(seed: int, *, task: str = "lift", robot: str = "sketch", **factors: str):
+def line(seed: int, *, task: str = "lift", robot: str = "kin4d_arm", **factors: str):
     return {"source": "kin4d", "task": task, "robot": robot, "seed": seed, "factors": factors}
 
 

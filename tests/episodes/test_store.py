@@ -156,3 +156,10 @@ def test_sizes_may_differ_within_a_shard(tmp_path: Path) -> None:
     )
     store = EpisodeStore.write(tmp_path / "s", [made_episode(0), made_episode(1, video=half)])
     assert store.episode(1).video.rgb.shape == (49, 16, 24, 3)
+
+
+def test_older_names_of_robots_and_variants_are_read(tmp_path: Path) -> None:
+    older = replace(made_episode(0), robot="sketch", meta={"kind": "miss"})
+    store = EpisodeStore.write(tmp_path / "store", [older])
+    assert store.lines[0]["robot"] == store.episode(0).robot == "kin4d_arm"
+    assert store.episode(0).meta["kind"] == "near_miss"

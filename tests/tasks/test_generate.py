@@ -23,10 +23,10 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_block_has_experts_noise_and_a_pair_of_one_scene(alone: Path) -> None:
-    kinds = [take.kind for take in PLAN.takes]
-    assert kinds == ["expert"] * 5 + ["noise"] * 3 + ["miss", "hit"]
-    assert PLAN.takes[-1].seed == PLAN.takes[-2].seed
-    assert len({take.seed for take in PLAN.takes}) == 9
+    variants = [spec.variant for spec in PLAN.specs]
+    assert variants == ["expert"] * 5 + ["noisy"] * 3 + ["near_miss", "near_hit"]
+    assert PLAN.specs[-1].seed == PLAN.specs[-2].seed
+    assert len({spec.seed for spec in PLAN.specs}) == 9
     store = EpisodeStore.open(alone)
     assert len(store) + len(store.dropped) == 10
     assert store.verify() == []

@@ -60,7 +60,8 @@ def test_same_take_same_pixels(episode) -> None:
 
 def test_pair_shares_its_scene_and_differs_in_outcome() -> None:
     hit, miss = (
-        make_episode(EpisodeSpec(task="lift", seed=21, kind=kind)) for kind in ("hit", "miss")
+        make_episode(EpisodeSpec(task="lift", seed=21, variant=variant))
+        for variant in ("near_hit", "near_miss")
     )
     assert hit.success
     assert not miss.success
@@ -69,22 +70,26 @@ def test_pair_shares_its_scene_and_differs_in_outcome() -> None:
 
 
 def test_plan_meets_every_task_with_every_arm() -> None:
-    plan = EpisodeDatasetSpec(tasks=("lift", "push", "reach"), arms=("sketch", "panda"), count=120)
-    cells = {(take.task, take.arm) for take in plan.takes}
+    plan = EpisodeDatasetSpec(
+        tasks=("lift", "push", "reach"), arms=("kin4d_arm", "panda"), count=120
+    )
+    cells = {(spec.task, spec.arm) for spec in plan.specs}
     assert len(cells) == 6
-    assert len({(t.task, t.name) for t in plan.takes}) == 120
-    kinds = [take.kind for take in plan.takes]
-    assert kinds.count("expert") == 60
-    assert kinds.count("miss") == kinds.count("hit") == 12
-    pair = [take.seed for take in plan.takes if take.kind in ("miss", "hit")][:2]
+    assert len({(t.task, t.name) for t in plan.specs}) == 120
+    variants = [spec.variant for spec in plan.specs]
+    assert variants.count("expert") == 60
+    assert variants.count("near_miss") == variants.count("near_hit") == 12
+    pair = [spec.seed for spec in plan.specs if spec.variant in ("near_miss", "near_hit")][:2]
     assert pair[0] == pair[1]
 
 
 def test_plan_of_pairs_has_one_scene_for_each() -> None:
-    plan = EpisodeDatasetSpec(tasks=("lift", "push"), kinds=("noise", "miss", "hit"), count=12)
-    assert [take.kind for take in plan.takes[:3]] == ["noise", "miss", "hit"]
-    assert [take.seed for take in plan.takes] == [0, 1, 1, 2, 3, 3, 4, 5, 5, 6, 7, 7]
-    assert [take.task for take in plan.takes[::3]] == ["lift", "push", "lift", "push"]
+    plan = EpisodeDatasetSpec(
+        tasks=("lift", "push"), variants=("noisy", "near_miss", "near_hit"), count=12
+    )
+    assert [spec.variant for spec in plan.specs[:3]] == ["noisy", "near_miss", "near_hit"]
+    assert [spec.seed for spec in plan.specs] == [0, 1, 1, 2, 3, 3, 4, 5, 5, 6, 7, 7]
+    assert [spec.task for spec in plan.specs[::3]] == ["lift", "push", "lift", "push"]
 
 
 def test_store_is_the_same_in_one_go_or_two(tmp_path) -> None:
@@ -107,10 +112,10 @@ def test_bad_plans_are_refused() -> None:
         EpisodeDatasetSpec(count=0)
     with pytest.raises(InputError, match="no such task"):
         EpisodeDatasetSpec(tasks=("juggle",))
-    with pytest.raises(InputError, match="expert, noise"):
-        EpisodeDatasetSpec(kinds=("lucky",))
-    with pytest.raises(InputError, match="kind"):
-        EpisodeSpec(task="lift", kind="lucky")
+    with pytest.raises(InputError, match="expert, noisy"):
+        EpisodeDatasetSpec(variants=("lucky",))
+    with pytest.raises(InputError, match="variant"):
+        EpisodeSpec(task="lift", variant="lucky")
 
 
 def test_coarse_sphere_keeps_its_shape() -> None:

@@ -89,7 +89,7 @@ def test_near_miss_differs_by_a_hair() -> None:
 
 
 def test_arm_boxes_cover_hand_and_fingers() -> None:
-    arm = load_arm("sketch")
+    arm = load_arm("kin4d_arm")
     assert 0.07 < arm.width < 0.09
     assert 0.005 < arm.tip < 0.03
     assert len(arm.touch) == 3
@@ -99,5 +99,5 @@ def test_arm_boxes_cover_hand_and_fingers() -> None:
 def test_unknown_names_are_answered_with_the_known() -> None:
     with pytest.raises(InputError, match="open_drawer"):
         named_task("juggle")
-    with pytest.raises(InputError, match="sketch"):
+    with pytest.raises(InputError, match="kin4d_arm"):
         load_arm("crane")

@@ -12,9 +12,9 @@ REVOLUTE, PRISMATIC = "revolute", "prismatic"
 
 
 @pytest.fixture(scope="session")
-def sketch() -> RobotBody:
+def kin4d_arm() -> RobotBody:
     """The arm that ships."""
-    return load_robot("sketch")
+    return load_robot("kin4d_arm")
 
 
 @pytest.fixture(scope="session")

@@ -24,18 +24,18 @@ def made_episode(seed: int = 0, *, frames: int = 49, **changes: Any) -> Episode:
 
 @cache
 def _episode(seed: int, frames: int) -> Episode:
-    body = load_robot("sketch")
+    body = load_robot("kin4d_arm")
     rng = np.random.default_rng(seed)
     limits = body.limits.numpy().clip(-1.0, 1.0)
     first, last = (rng.uniform(limits[:, 0], limits[:, 1]) for _ in range(2))
     q = np.linspace(first, last, frames)
-    video = render_bodies({"sketch": body}, [q], CAMERA, fps=10.0)
+    video = render_bodies({"kin4d_arm": body}, [q], CAMERA, fps=10.0)
     wall = (2.0 * CAMERA.rays()).astype(np.float32)
     xyz = np.where(np.isnan(video.xyz), wall, video.xyz)
     return Episode(
         name=f"{seed:06d}",
         video=replace(video, xyz=xyz),
-        robot="sketch",
+        robot="kin4d_arm",
         joints=q,
         joint_names=tuple(body.coordinates),
         actions=Actions(kind="joint", values=q, fps=10.0, names=tuple(body.coordinates)),

@@ -170,7 +170,10 @@ def _geometry(*, quick: bool, seed: int) -> Report:
     arms = _arms()
     takes = [
         EpisodeSpec(
-            task=task, arm=arms[i % len(arms)], seed=seed + i, kind="noise" if i % 2 else "expert"
+            task=task,
+            arm=arms[i % len(arms)],
+            seed=seed + i,
+            variant="noisy" if i % 2 else "expert",
         )
         for i, task in enumerate(TASKS)
     ]

@@ -13,19 +13,19 @@ from kin4d.cli.output import print_result
 
 @dataclass(frozen=True)
 class DataEpisodes:
-    """Make episodes of robots at tasks; run the same command again to go on after a stop."""
+    """Simulate robots doing tasks; run the same command again to resume."""
 
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """Folder of the store."""
     count: int = 1000
-    """Episodes: half done well, the others with noise of some grade, or missed by a hair."""
+    """Number of episodes."""
     task: tuple[str, ...] = ()
     """Only these; run with an unknown name to see them all."""
-    robot: tuple[str, ...] = ("sketch",)
+    robot: tuple[str, ...] = ("kin4d_arm",)
     """Arms; run with an unknown name to see them all."""
-    kind: tuple[str, ...] = ()
-    """Kinds of takes, in this order: expert, noise, miss, hit; a hit that follows a miss is of the
-    same scene. By default five experts, three with noise, and a pair."""
+    variants: tuple[str, ...] = ()
+    """In this order: expert, noisy, near_miss, near_hit; a near hit that follows a near miss has
+    the same scene. Default: five expert, three noisy, and a pair."""
     seed: int = 0
     """Other seeds give other scenes."""
     size: tuple[int, int] = (96, 64)
@@ -45,10 +45,10 @@ class DataEpisodes:
         from kin4d.tasks.generate import BLOCK, EpisodeDatasetSpec, generate_episodes
         from kin4d.tasks.task import TASKS
 
-        plan = EpisodeDatasetSpec(
+        dataset = EpisodeDatasetSpec(
             tasks=self.task or tuple(TASKS),
             arms=self.robot,
-            kinds=self.kind or BLOCK,
+            variants=self.variants or BLOCK,
             count=self.count,
             seed=self.seed,
             frames=self.frames,
@@ -56,7 +56,7 @@ class DataEpisodes:
             width=self.size[0],
             per_shard=self.per_shard,
         )
-        store = generate_episodes(plan, self.output, workers=self.workers, cluster=self.cluster)
+        store = generate_episodes(dataset, self.output, workers=self.workers, cluster=self.cluster)
         done = sum(bool(line["success"]) for line in store.lines)
         data = {
             "written": str(self.output),
@@ -66,6 +66,6 @@ class DataEpisodes:
         }
         text = f"{len(store)} episodes in {self.output}, {done} of them successes"
         if store.reasons:
-            left = ", ".join(f"{count} {reason}" for reason, count in store.reasons.items())
-            text += f"; left out: {left}"
+            reasons = ", ".join(f"{count} {reason}" for reason, count in store.reasons.items())
+            text += f"; rejected: {reasons}"
         print_result(text, data, as_json=self.json)

@@ -144,7 +144,7 @@ def _imagine(output: Path) -> str:
     folder = output / "world"
     imagine_command(
         image=_ASSETS / "first.png",
-        robot="sketch",
+        robot="kin4d_arm",
         actions=_ASSETS / "joints.npz",
         camera=_ASSETS / "camera.json",
         depth=_ASSETS / "depth.png",

@@ -1,6 +1,6 @@
-"""Descriptions: all of an episode but its frames and numbers, as JSON values.
+"""Metadata: all of an episode except its frames and arrays, as JSON values.
 
-Every layout that holds episodes keeps one, so that what comes back is what was written.
+Every format that stores episodes keeps it, so that episodes are read back as they were written.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from kin4d.kinematics.actions import Actions
 _PLAIN = (
     "name", "robot", "language", "task", "success", "seed", "source", "licence",
 )  # fmt: skip
+_RENAMED_ROBOTS = {"sketch": "kin4d_arm"}
+_RENAMED_VARIANTS = {"noise": "noisy", "miss": "near_miss", "hit": "near_hit"}
 _CONVENTIONS = [f.name for f in fields(Actions) if f.name not in ("values", "gripper", "fps")]
 
 
 def episode_metadata(episode: Episode) -> dict[str, Any]:
     """All of `episode` but its frames, joints and actions' numbers."""
     video, actions = episode.video, episode.actions
-    said: dict[str, Any] = {name: getattr(episode, name) for name in _PLAIN}
-    said |= {
+    metadata: dict[str, Any] = {name: getattr(episode, name) for name in _PLAIN}
+    metadata |= {
         "joint_names": [*episode.joint_names],
         "flags": [*episode.flags],
         "frames": len(episode),
@@ -39,17 +41,30 @@ def episode_metadata(episode: Episode) -> dict[str, Any]:
         "meta": dict(episode.meta),
     }
     if actions is not None:
-        said["actions"] = {name: getattr(actions, name) for name in _CONVENTIONS}
-    return said
+        metadata["actions"] = {name: getattr(actions, name) for name in _CONVENTIONS}
+    return metadata
 
 
-def camera_from_metadata(said: dict[str, Any]) -> Camera:
-    """The camera of a description."""
-    return Camera.from_dict(said["camera"])
+def current_robot(name: str) -> str:
+    """The present name of a robot that a file may know by an older one."""
+    return _RENAMED_ROBOTS.get(name, name)
+
+
+def current_names(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Metadata with the robot and the variant (`meta["kind"]`) under their present names."""
+    meta = metadata["meta"]
+    if "kind" in meta:
+        meta = {**meta, "kind": _RENAMED_VARIANTS.get(meta["kind"], meta["kind"])}
+    return {**metadata, "robot": current_robot(metadata["robot"]), "meta": meta}
+
+
+def camera_from_metadata(metadata: dict[str, Any]) -> Camera:
+    """The camera of an episode."""
+    return Camera.from_dict(metadata["camera"])
 
 
 def episode_from_metadata(
-    said: dict[str, Any],
+    metadata: dict[str, Any],
     video: PointmapVideo,
     *,
     joints: np.ndarray | None,
@@ -57,29 +72,30 @@ def episode_from_metadata(
     gripper: np.ndarray | None,
     parts: PartTracks | None = None,
 ) -> Episode:
-    """The episode of a description, from its frames [T], joints [T, n], action values [T, m],
+    """The episode with this metadata, from its frames [T], joints [T, n], action values [T, m],
     gripper [T] and parts."""
     try:
+        metadata = current_names(metadata)
         commanded = None
         if actions is not None:
             commanded = Actions(
-                **_conventions(said["actions"]), values=actions, gripper=gripper, fps=video.fps
+                **_conventions(metadata["actions"]), values=actions, gripper=gripper, fps=video.fps
             )
         return Episode(
-            **{name: said[name] for name in _PLAIN},
-            joint_names=tuple(said["joint_names"]),
-            flags=tuple(said["flags"]),
+            **{name: metadata[name] for name in _PLAIN},
+            joint_names=tuple(metadata["joint_names"]),
+            flags=tuple(metadata["flags"]),
             video=video,
             joints=joints,
             actions=commanded,
             parts=parts,
-            base=np.array(said["base"]),
-            factors=said["factors"],
-            meta=said["meta"],
+            base=np.array(metadata["base"]),
+            factors=metadata["factors"],
+            meta=metadata["meta"],
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the description of an episode is damaged: {error!r}") from error
+        raise InputError(f"the metadata of an episode are damaged: {error!r}") from error
 
 
-def _conventions(said: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in said.items()}
+def _conventions(metadata: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in metadata.items()}

@@ -12,7 +12,12 @@ import numpy as np
 
 from kin4d.episodes.compression import decode_frames, decode_points, encode_frames, encode_points
 from kin4d.episodes.episode import Episode
-from kin4d.episodes.metadata import camera_from_metadata, episode_from_metadata, episode_metadata
+from kin4d.episodes.metadata import (
+    camera_from_metadata,
+    current_names,
+    episode_from_metadata,
+    episode_metadata,
+)
 from kin4d.episodes.part_tracks import PartTracks
 from kin4d.episodes.splits import check_episode_split, episode_split
 from kin4d.errors import InputError
@@ -78,6 +83,10 @@ class EpisodeStore(ShardStore):
 
     FORMAT = "kin4d episodes"
     COMMAND = "kin4d data episodes -o DIR, or: kin4d data import SOURCE -o DIR"
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        self.lines = [current_names(line) for line in self.lines]
 
     @staticmethod
     def rows_of(line: dict[str, Any]) -> dict[str, int]:

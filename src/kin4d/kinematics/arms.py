@@ -49,7 +49,9 @@ class _Recipe:
 
 
 _RECIPES = {
-    "sketch": _Recipe(robot="sketch", distance=0.34, posture=(0, -0.1, 1.7, 0, 1.5, 0), turn=np.pi),
+    "kin4d_arm": _Recipe(
+        robot="kin4d_arm", distance=0.34, posture=(0, -0.1, 1.7, 0, 1.5, 0), turn=np.pi
+    ),
     "panda": _Recipe(
         robot="panda",
         distance=0.48,
@@ -175,7 +177,7 @@ def load_arm(name: str) -> Arm:
 
 def _shipped_gripper() -> RobotBody:
     """The shipped arm's gripper as a robot of its own, standing on its flange."""
-    arm = load_robot("sketch")
+    arm = load_robot("kin4d_arm")
     kept = {"gripper", "finger_left", "finger_right", "tcp"}
     return RobotBody(
         [link for link in arm.links if link.name in kept],

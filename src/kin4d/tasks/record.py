@@ -1,4 +1,4 @@
-"""Episodes of tasks: one scene, one way of doing it (well or badly), one video."""
+"""Episodes of tasks: one scene, one variant of the expert's actions, one video."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from kin4d.tasks.simulate import Rollout, simulate_task
 from kin4d.tasks.task import named_task
 from kin4d.tasks.task_scene import TaskScene
 
-KINDS = ("expert", "noise", "miss", "hit")
-"""How a task is done: well; with noise; just missed; and the hit that goes with that miss."""
+VARIANTS = ("expert", "noisy", "near_miss", "near_hit")
+"""How a task is done: by the expert, with noise, or by one of a pair with almost equal offsets, of
+which `near_miss` fails and `near_hit` succeeds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,88 +30,88 @@ class EpisodeSpec:
         task: See `TASKS`.
         arm: See `ARMS`.
         seed: Of the scene and of the noise.
-        kind: One of `KINDS`.
+        variant: One of `VARIANTS`.
     """
 
     task: str
-    arm: str = "sketch"
+    arm: str = "kin4d_arm"
     seed: int = 0
-    kind: str = "expert"
+    variant: str = "expert"
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InputError("kind of take", value=self.kind, allowed=", ".join(KINDS))
+        if self.variant not in VARIANTS:
+            raise InputError("variant", value=self.variant, allowed=", ".join(VARIANTS))
 
     @property
     def name(self) -> str:
         """Of the episode."""
-        return f"{self.arm}-{self.seed}-{self.kind}"
+        return f"{self.arm}-{self.seed}-{self.variant}"
 
 
 def make_episode(
-    take: EpisodeSpec,
+    spec: EpisodeSpec,
     *,
     frames: int = FRAMES,
     height: int = 64,
     width: int = 96,
     antialias: int = 2,
 ) -> Episode:
-    """Set a take's scene up, do the task in simulation, judge it and draw it.
+    """Set up a task's scene, run the task in simulation, evaluate its success and render it.
 
     A near miss that cannot be found (no offset makes the expert fail) is an `InputError`.
 
     Args:
-        take: What to make.
+        spec: What to make.
         frames: Spread evenly over the whole motion.
         height: Pixels.
         width: Pixels.
         antialias: Samples along each side of a pixel, for the colours alone.
     """
-    scene = named_task(take.task).build(take.seed, arm=take.arm)
-    actions, fault = _perturbed(take, scene)
+    scene = named_task(spec.task).build(spec.seed, arm=spec.arm)
+    actions, perturbation = _perturbed(spec, scene)
     rollout = simulate_task(scene, actions, frames=frames)
     made = render_rollout(scene, rollout, height=height, width=width, antialias=antialias)
     return Episode(
-        name=take.name,
+        name=spec.name,
         video=made.video,
         parts=made.parts,
-        robot=take.arm,
+        robot=spec.arm,
         base=scene.arm.body.root,
         joints=rollout.q,
         joint_names=scene.arm.body.coordinates,
         actions=_frame_actions(rollout, frames),
         language=scene.instruction,
-        task=take.task,
+        task=spec.task,
         success=rollout.success,
-        seed=take.seed,
+        seed=spec.seed,
         factors={
             "object": scene.script.objects[0],
             "background": f"room{scene.room.style:02d}",
         },
-        meta={"kind": take.kind, **fault, "objects": [*scene.script.objects]},
+        meta={"kind": spec.variant, **perturbation, "objects": [*scene.script.objects]},
     )
 
 
-def _perturbed(take: EpisodeSpec, scene: TaskScene) -> tuple[Actions, dict]:
-    """The actions of a take, and what was done to the expert's."""
-    actions = named_task(take.task).expert(scene)
-    if take.kind == "expert":
+def _perturbed(spec: EpisodeSpec, scene: TaskScene) -> tuple[Actions, dict]:
+    """The actions of an episode, and the perturbation of the expert's actions."""
+    actions = named_task(spec.task).expert(scene)
+    if spec.variant == "expert":
         return actions, {}
-    if take.kind == "noise":
-        dice = np.random.default_rng([take.seed, 1001])
+    if spec.variant == "noisy":
+        rng = np.random.default_rng([spec.seed, 1001])
         # Between the gentlest grade and the wildest, each power of two equally often.
-        sigma = float(np.exp(dice.uniform(np.log(SIGMAS[0]), np.log(SIGMAS[-1]))))
-        return noisy_expert(actions, sigma, dice), {"sigma": sigma}
-    found = _near_miss(take.task, take.arm, take.seed)
+        sigma = float(np.exp(rng.uniform(np.log(SIGMAS[0]), np.log(SIGMAS[-1]))))
+        return noisy_expert(actions, sigma, rng), {"sigma": sigma}
+    found = _near_miss(spec.task, spec.arm, spec.seed)
     if found is None:
-        raise InputError(f"no offset makes {take.task} fail", value=take.name)
-    offset = found.miss if take.kind == "miss" else found.hit
+        raise InputError(f"no offset makes {spec.task} fail", value=spec.name)
+    offset = found.miss if spec.variant == "near_miss" else found.hit
     return shifted_expert(actions, offset), {"offset": offset.round(6).tolist()}
 
 
 @lru_cache(maxsize=16)
 def _near_miss(task: str, arm: str, seed: int) -> NearMiss | None:
-    """Kept for a moment: the two takes of a pair are made one after the other."""
+    """Cached: the two episodes of a pair are made one after the other."""
     chosen = named_task(task)
     scene = chosen.build(seed, arm=arm)
     return near_miss(scene, chosen.expert(scene), np.random.default_rng([seed, 1002]))

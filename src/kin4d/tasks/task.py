@@ -30,7 +30,7 @@ class Task:
     plan: Callable[[SceneBuilder, Trajectory], TaskSpec]
     start: tuple[tuple[float, float, float], tuple[float, float, float]]
 
-    def build(self, seed: int, *, arm: str = "sketch") -> TaskScene:
+    def build(self, seed: int, *, arm: str = "kin4d_arm") -> TaskScene:
         """The scene of a seed and an arm: model, things, camera, instruction and judge."""
         return build_scene(self.name, self.plan, start=np.array(self.start), arm=arm, seed=seed)
 

@@ -145,7 +145,7 @@ def build_scene(
     task: Callable[[SceneBuilder, Trajectory], TaskSpec],
     *,
     start: np.ndarray,
-    arm: str = "sketch",
+    arm: str = "kin4d_arm",
     seed: int = 0,
 ) -> TaskScene:
     """Build the scene of a task function; the same seed gives the same scene, always.

@@ -35,21 +35,21 @@ def gripper() -> RobotBody:
     )
 
 
-def test_pruned_arm_lost_its_hand(sketch) -> None:
-    arm = remove_link(sketch, "gripper")
-    assert arm.coordinates == sketch.coordinates[:-2]
+def test_pruned_arm_lost_its_hand(kin4d_arm) -> None:
+    arm = remove_link(kin4d_arm, "gripper")
+    assert arm.coordinates == kin4d_arm.coordinates[:-2]
     assert arm.end_effector == "hand"
-    assert {link.name for link in arm.links} == {link.name for link in sketch.links} - {
+    assert {link.name for link in arm.links} == {link.name for link in kin4d_arm.links} - {
         *("gripper", "finger_left", "finger_right", "tcp")
     }
     with pytest.raises(InputError, match="nothing would be left"):
-        remove_link(sketch, "base")
+        remove_link(kin4d_arm, "base")
     with pytest.raises(InputError, match="no link 'x'"):
-        remove_link(sketch, "x")
+        remove_link(kin4d_arm, "x")
 
 
-def test_mounted_gripper_moves_with_the_arm(sketch, gripper) -> None:
-    arm = remove_link(sketch, "finger_right")
+def test_mounted_gripper_moves_with_the_arm(kin4d_arm, gripper) -> None:
+    arm = remove_link(kin4d_arm, "finger_right")
     pose = np.eye(4)
     pose[:3, 3] = 0.1, 0.2, 0.3
     robot = mount(arm, gripper, link="hand", pose=pose)
@@ -67,6 +67,6 @@ def test_mounted_gripper_moves_with_the_arm(sketch, gripper) -> None:
     assert len(robot.rest.faces) == len(arm.rest.faces) + len(gripper.rest.faces)
 
 
-def test_mounting_on_nothing_is_refused(sketch, gripper) -> None:
+def test_mounting_on_nothing_is_refused(kin4d_arm, gripper) -> None:
     with pytest.raises(InputError, match="no link 'elbow'"):
-        mount(sketch, gripper, link="elbow")
+        mount(kin4d_arm, gripper, link="elbow")

@@ -65,7 +65,7 @@ def test_v3_layout_is_the_documented_one(v3: Path) -> None:
     assert info["fps"] == 10
     assert info["splits"] == {"train": "0:5"}
     assert info["data_path"] == "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
-    assert info["robot_type"] == "sketch"
+    assert info["robot_type"] == "kin4d_arm"
     for feature in info["features"].values():
         assert set(feature) >= {"dtype", "shape", "names"}
     assert info["features"]["observation.images.main"]["shape"] == [32, 48, 3]
@@ -154,7 +154,7 @@ def test_without_geometry_the_camera_is_still_known(tmp_path: Path) -> None:
     found = open_dataset(tmp_path / "a").read(0)
     camera = found.view()[1].camera
     np.testing.assert_allclose(base @ camera.pose, put.video.camera.pose, atol=1e-12)
-    episode = RecordingConverter(robot="sketch").episode(found, load_robot("sketch"))
+    episode = RecordingConverter(robot="kin4d_arm").episode(found, load_robot("kin4d_arm"))
     np.testing.assert_allclose(episode.joints, put.joints, atol=1e-6)
 
 

@@ -82,7 +82,7 @@ def test_episodes_come_back_whole(tmp_path: Path) -> None:
         "move the arm",
         "reach",
         0,
-        "sketch",
+        "kin4d_arm",
     )
     np.testing.assert_allclose(back.joints, put[0].joints)
     np.testing.assert_allclose(back.actions.values, put[0].actions.values)

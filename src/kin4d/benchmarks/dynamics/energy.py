@@ -64,7 +64,7 @@ def _cases(quick: bool, seed: int) -> Iterator[tuple[str, bool, Actor, bool]]:
     bar = ModalBody.solid(mesh, young=2e5, density=1000.0, modes=3, pinned=_left(mesh))
     start = 0.25 * bar.limits[:, 1].numpy() * rng.uniform(-1, 1, len(bar.q0))
     yield "elastic bar", False, _still(bar, start, (Spring(bar.stiffness.numpy()),)), True
-    arm = load_robot("sketch")
+    arm = load_robot("kin4d_arm")
     low, high = arm.limits.numpy().T
     start = low + (high - low) * rng.uniform(0.2, 0.8, len(low))
     yield "arm against soft limits", False, _still(arm, start, (Limits(),)), True

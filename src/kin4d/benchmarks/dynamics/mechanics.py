@@ -15,7 +15,7 @@ from kin4d.dynamics.forces import Limits
 from kin4d.dynamics.scene import Actor, Scene
 from kin4d.dynamics.simulate import simulate
 
-_URDF = ("sketch", "ur5", "panda", "so101", "z1", "kinova")
+_URDF = ("kin4d_arm", "ur5", "panda", "so101", "z1", "kinova")
 _FPS = 24.0
 _STEP = 1 / 480  # s, at most
 # Of the size, between a step and its two halves. Arms of many links that whirl about magnify any

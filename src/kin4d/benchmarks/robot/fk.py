@@ -19,7 +19,7 @@ from kin4d.extras import require
 from kin4d.geometry.io.safe_xml import parse_xml
 
 ROBOTS = (
-    *("panda", "ur5", "xarm7", "so101", "kinova", "z1", "sketch"),  # arms
+    *("panda", "ur5", "xarm7", "so101", "kinova", "z1", "kin4d_arm"),  # arms
     *("tiago", "pr2", "baxter", "allegro_right_hand", "icub"),  # many joints, some continuous
     *("talos_full_v2", "anymal_c", "go2"),  # legs
 )

@@ -78,7 +78,7 @@ def open_cases(episodes: Path | None, *, each: int, seed: int) -> Iterator[Cases
     with tempfile.TemporaryDirectory() as folder:
         stores = [] if episodes is None else [EpisodeStore.open(episodes)]
         if not stores:
-            stores.append(_made(Path(folder) / "seen", ("sketch",), 10 * max(each, 2), seed))
+            stores.append(_made(Path(folder) / "seen", ("kin4d_arm",), 10 * max(each, 2), seed))
         if not stores[0].numbers("unseen_arm") and _has_robots():
             arms = tuple(sorted(HELD_OUT["arm"]))
             stores.append(_made(Path(folder) / "arm", arms, each, seed))

@@ -35,7 +35,11 @@ def pair_numbers(
         line = lines[number]
         key = (line["task"], line["robot"], line["seed"])
         found.setdefault(key, {})[(line.get("meta") or {}).get("kind", "")] = number
-    return [(one["hit"], one["miss"]) for one in found.values() if {"hit", "miss"} <= set(one)]
+    return [
+        (one["near_hit"], one["near_miss"])
+        for one in found.values()
+        if {"near_hit", "near_miss"} <= set(one)
+    ]
 
 
 def decisive_pair(hit: Episode, miss: Episode) -> NearMissPair | None:

@@ -21,7 +21,7 @@ import numpy as np
 from kin4d.episodes.episode import Episode
 from kin4d.episodes.formats.lerobot_features import ACTION, DEPTH, IMAGES, MASK, STATE
 from kin4d.episodes.formats.lerobot_table import column, decode_images, read_table
-from kin4d.episodes.metadata import camera_from_metadata, episode_from_metadata
+from kin4d.episodes.metadata import camera_from_metadata, current_robot, episode_from_metadata
 from kin4d.episodes.recording import CameraStream, Recording
 from kin4d.episodes.timing import shift_actions
 from kin4d.errors import InputError
@@ -123,7 +123,7 @@ class LeRobotFolder:
             language=tasks[0],
             task=tasks[0],
             success=success,
-            robot=str(self.info.get("robot_type") or ""),
+            robot=current_robot(str(self.info.get("robot_type") or "")),
             source=self.path.name,
         )
 
