@@ -83,18 +83,18 @@ def test_it_is_compiled_by_its_frames(two_boxes: Mesh, weights: Path, up: str) -
 def test_points_that_move_by_themselves_have_no_frames(two_boxes: Mesh, tmp_path: Path) -> None:
     path = tmp_path / "w.safetensors"
     save_pretrained(path, shaken(replace(TINY, decoder="point")), None, {})
-    assert LearnedBody.from_mesh(two_boxes, path, coordinates=2).frames is None
+    assert LearnedBody.from_mesh(two_boxes, path, coordinates=2).skinning_frames() is None
 
 
-def test_held_vertices_stay_and_near_ones_move_less(two_boxes: Mesh, weights: Path) -> None:
+def test_pinned_vertices_stay_and_near_ones_move_less(two_boxes: Mesh, weights: Path) -> None:
     free = LearnedBody.from_mesh(two_boxes, weights, coordinates=3)
     moved = np.linalg.norm(free.vertices(free.sample(1)[0]).numpy() - two_boxes.vertices, axis=1)
-    held = np.flatnonzero(moved > 0.5 * moved.max())[:2]
-    body = LearnedBody.from_mesh(two_boxes, weights, coordinates=3, pinned=held)
+    pinned = np.flatnonzero(moved > 0.5 * moved.max())[:2]
+    body = LearnedBody.from_mesh(two_boxes, weights, coordinates=3, pinned=pinned)
     now = body.vertices(body.sample(1)[0]).numpy()
-    np.testing.assert_allclose(now[held], two_boxes.vertices[held], atol=1e-9)
+    np.testing.assert_allclose(now[pinned], two_boxes.vertices[pinned], atol=1e-9)
     assert np.linalg.norm(now - two_boxes.vertices, axis=1).max() > 1e-3
-    with pytest.raises(InputError, match="held"):
+    with pytest.raises(InputError, match="pinned"):
         LearnedBody.from_mesh(two_boxes, weights, pinned=[len(two_boxes.vertices)])
 
 
@@ -130,7 +130,7 @@ def test_play_shows_a_sweep(body: LearnedBody) -> None:
     assert np.abs(clip.vertices - body.vertices(body.sample(3)).numpy()).max() < 1e-5
 
 
-def test_strange_shapes_are_told(two_boxes: Mesh, tmp_path: Path) -> None:
+def test_unusual_shapes_have_low_confidence(two_boxes: Mesh, tmp_path: Path) -> None:
     model = shaken(TINY)
     known = [sample_mesh(box((1, a, b)), points=256).surface for a in (0.5, 1) for b in (0.4, 0.9)]
     path = tmp_path / "w.safetensors"
@@ -144,11 +144,11 @@ def test_strange_shapes_are_told(two_boxes: Mesh, tmp_path: Path) -> None:
 
 
 def test_weights_of_another_version_or_shape_are_refused(weights: Path, tmp_path: Path) -> None:
-    tensors, about = load_tensors(weights)
-    save_tensors(tmp_path / "new.safetensors", tensors, {**about, "version": 99})
+    tensors, metadata = load_tensors(weights)
+    save_tensors(tmp_path / "new.safetensors", tensors, {**metadata, "version": 99})
     with pytest.raises(InputError, match="another version"):
         from_pretrained(tmp_path / "new.safetensors")
-    wide = {**about, "config": {**about["config"], "width": 32}}
+    wide = {**metadata, "config": {**metadata["config"], "width": 32}}
     save_tensors(tmp_path / "wide.safetensors", tensors, wide)
     with pytest.raises(InputError, match="do not match their config"):
         from_pretrained(tmp_path / "wide.safetensors")
@@ -162,20 +162,20 @@ def test_wrong_options_are_refused(two_boxes: Mesh, weights: Path, wrong: dict) 
         LearnedBody.from_mesh(two_boxes, weights, **wrong)
 
 
-def test_parts_that_are_told_are_followed(two_boxes: Mesh, weights: Path) -> None:
+def test_given_parts_are_followed(two_boxes: Mesh, weights: Path) -> None:
     body = LearnedBody.from_mesh(two_boxes, weights, points=128)
     lid = two_boxes.components[two_boxes.faces[:, 0]] == two_boxes.components[-1]
-    told = body.refined(np.where(lid, 3, 0))
-    assert told.parts is not None
-    np.testing.assert_array_equal(told.parts, np.where(lid, 3, 0))
-    assert not set(told.pieces[lid]) & set(told.pieces[~lid])
-    q = told.limits[:, 1]
-    after, corners = told.vertices(q).numpy(), np.unique(two_boxes.faces[lid])
+    given = body.refined(np.where(lid, 3, 0))
+    assert given.parts is not None
+    np.testing.assert_array_equal(given.parts, np.where(lid, 3, 0))
+    assert not set(given.pieces[lid]) & set(given.pieces[~lid])
+    q = given.limits[:, 1]
+    after, corners = given.vertices(q).numpy(), np.unique(two_boxes.faces[lid])
     others = np.setdiff1d(np.arange(len(after)), corners)
     np.testing.assert_array_equal(after[others], two_boxes.vertices[others])
     assert np.abs(after[corners] - two_boxes.vertices[corners]).max() > 0.01
     # All of a part moves as its matrix says.
-    motion = told.skin_transforms(q)[3].numpy()
+    motion = given.skin_transforms(q)[3].numpy()
     carried = two_boxes.vertices[corners] @ motion[:3, :3].T + motion[:3, 3]
     np.testing.assert_allclose(after[corners], carried, atol=1e-9)
 
@@ -193,10 +193,10 @@ def test_finer_coordinates_are_screws_of_parts(two_boxes: Mesh, weights: Path) -
 
 
 def test_points_that_follow_one_token_need_no_blending(two_boxes: Mesh, weights: Path) -> None:
-    settled = LearnedBody.from_mesh(two_boxes, weights, points=128)._settled
-    decoder, shape = settled.net.decoder, settled.shape
+    segmented = LearnedBody.from_mesh(two_boxes, weights, points=128)._segmented
+    decoder, shape = segmented.net.decoder, segmented.shape
     assert isinstance(decoder, SkinnedDecoder)
-    soft = decoder.rig(shape.encoding, shape.surface.points, shape.claims)
+    soft = decoder.rig(shape.encoding, shape.surface.points, shape.assignment)
     z = torch.randn(3, *shape.encoding.mean.shape[1:])
     with torch.no_grad():
         torch.testing.assert_close(GroupedRig(soft).move(z), soft.move(z), atol=1e-5, rtol=1e-5)

@@ -39,7 +39,7 @@ def pairs(seed: int, *, batch: int = 4, points: int = 128) -> Made:
     return Made(points0=start, points1=end.astype(np.float32))
 
 
-def feed(process: int, step: int) -> Iterator[Made]:
+def make_batches(process: int, step: int) -> Iterator[Made]:
     while True:
         yield pairs(step)
         step += 1
@@ -49,7 +49,7 @@ def feed(process: int, step: int) -> Iterator[Made]:
 def weights(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("cage")
     plan = TrainConfig(steps=3, log_every=1)
-    train_cage(feed, out, plan=plan, config=SMALL, dev=[pairs(99)])
+    train_cage(make_batches, out, plan=plan, config=SMALL, dev=[pairs(99)])
     return out / "weights.safetensors"
 
 

@@ -17,12 +17,12 @@ def _at(size: tuple[float, float, float], place: tuple[float, float, float]) -> 
     return box(size).transformed(pose)
 
 
-def _cut(*meshes: Mesh) -> PartSamples:
+def _samples(*meshes: Mesh) -> PartSamples:
     part = np.repeat(np.arange(len(meshes)), [len(mesh.vertices) for mesh in meshes])
     return PartSamples.of(Mesh.concatenate(list(meshes)), part)
 
 
-def _mount(kind: str, place: tuple, axis: tuple, limits: tuple[float, float]) -> JointSpec:
+def _joint(kind: str, place: tuple, axis: tuple, limits: tuple[float, float]) -> JointSpec:
     return JointSpec(
         name="part",
         parent=0,
@@ -34,16 +34,20 @@ def _mount(kind: str, place: tuple, axis: tuple, limits: tuple[float, float]) ->
 
 
 def test_a_slide_ends_at_the_wall() -> None:
-    cut = _cut(_at((0.1, 1, 1), (0, 0, 0)), _at((0.2, 0.4, 0.4), (0.45, 0, 0)))
-    low, high = cut.clear(_mount("prismatic", (0, 0, 0), (1, 0, 0), (-1.0, 1.0)), cut.part == 1)
+    samples = _samples(_at((0.1, 1, 1), (0, 0, 0)), _at((0.2, 0.4, 0.4), (0.45, 0, 0)))
+    low, high = samples.clip_limits(
+        _joint("prismatic", (0, 0, 0), (1, 0, 0), (-1.0, 1.0)), samples.part == 1
+    )
     assert low == pytest.approx(-0.3, abs=0.03)
     assert high == 1.0
 
 
 def test_a_lid_shuts_and_does_not_sink_in() -> None:
     # Upright at the back edge of a block: it can lie down on it, and fall back.
-    cut = _cut(_at((1, 1, 0.3), (0, 0, 0)), _at((1, 0.04, 1), (0, 0.5, 0.66)))
-    low, high = cut.clear(_mount("revolute", (0, 0.5, 0.16), (1, 0, 0), (-2.5, 2.5)), cut.part == 1)
+    samples = _samples(_at((1, 1, 0.3), (0, 0, 0)), _at((1, 0.04, 1), (0, 0.5, 0.66)))
+    low, high = samples.clip_limits(
+        _joint("revolute", (0, 0.5, 0.16), (1, 0, 0), (-2.5, 2.5)), samples.part == 1
+    )
     assert high == pytest.approx(np.pi / 2, abs=0.2)
     assert low < -1.4
 
@@ -54,13 +58,13 @@ def test_what_moves_along_is_no_obstacle() -> None:
         _at((0.2, 0.4, 0.4), (0.8, 0, 0)),
         _at((0.05, 0.3, 0.3), (0.5, 0, 0)),
     )
-    cut = _cut(wall, drawer, knob)
-    mount = _mount("prismatic", (0, 0, 0), (1, 0, 0), (-0.3, 0.3))
-    assert cut.clear(mount, cut.part >= 1) == (-0.3, 0.3)
-    assert cut.clear(mount, cut.part == 1)[0] > -0.3
+    samples = _samples(wall, drawer, knob)
+    joint = _joint("prismatic", (0, 0, 0), (1, 0, 0), (-0.3, 0.3))
+    assert samples.clip_limits(joint, samples.part >= 1) == (-0.3, 0.3)
+    assert samples.clip_limits(joint, samples.part == 1)[0] > -0.3
 
 
 def test_alone_nothing_is_met() -> None:
-    cut = _cut(_at((1, 1, 1), (0, 0, 0)))
-    mount = _mount("revolute", (0, 0, 0), (0, 0, 1), (-1.0, 1.0))
-    assert cut.clear(mount, cut.part == 0) == (-1.0, 1.0)
+    samples = _samples(_at((1, 1, 1), (0, 0, 0)))
+    joint = _joint("revolute", (0, 0, 0), (0, 0, 1), (-1.0, 1.0))
+    assert samples.clip_limits(joint, samples.part == 0) == (-1.0, 1.0)

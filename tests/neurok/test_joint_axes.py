@@ -11,27 +11,27 @@ from kin4d.neurok.twists import extents
 WIDTH = 16
 
 
-def _read(turn: torch.Tensor) -> Screws:
+def _predict(rotation: torch.Tensor) -> Screws:
     """Screws of a tall door beside its frame, after turning both."""
     torch.manual_seed(0)
-    reader = JointAxisHead(WIDTH).double()
+    head = JointAxisHead(WIDTH).double()
     generator = torch.Generator().manual_seed(1)
     door = torch.rand(40, 3, generator=generator).double() * torch.tensor([0.5, 0.05, 0.9])
     frame = torch.rand(40, 3, generator=generator).double() * torch.tensor([0.1, 0.3, 0.9])
-    points = torch.cat([door, frame - torch.tensor([0.2, 0.0, 0.0])])[None] @ turn.mT
-    normals = torch.nn.functional.normalize(points @ turn - 1, dim=-1) @ turn.mT
-    claims = torch.zeros(1, 80, 4).double()
-    claims[0, :40, 1], claims[0, 40:, 0] = 1, 1
-    centres, radii = extents(claims[..., 1:], points)
-    return reader(claims, points, normals, centres, radii)
+    points = torch.cat([door, frame - torch.tensor([0.2, 0.0, 0.0])])[None] @ rotation.mT
+    normals = torch.nn.functional.normalize(points @ rotation - 1, dim=-1) @ rotation.mT
+    assignment = torch.zeros(1, 80, 4).double()
+    assignment[0, :40, 1], assignment[0, 40:, 0] = 1, 1
+    centres, radii = extents(assignment[..., 1:], points)
+    return head(assignment, points, normals, centres, radii)
 
 
 def test_screws_turn_with_the_shape() -> None:
     angle = torch.tensor(40.0).double().deg2rad()  # one of the angles that boxes are tried at
     c, s = angle.cos(), angle.sin()
-    turn = torch.stack([c, -s, 0 * c, s, c, 0 * c, 0 * c, 0 * c, 1 + 0 * c]).view(3, 3)
-    before, after = _read(torch.eye(3).double()), _read(turn)
-    whole = torch.block_diag(turn, turn)
+    rotation = torch.stack([c, -s, 0 * c, s, c, 0 * c, 0 * c, 0 * c, 1 + 0 * c]).view(3, 3)
+    before, after = _predict(torch.eye(3).double()), _predict(rotation)
+    whole = torch.block_diag(rotation, rotation)
     expected = before.frames[0, 0] @ whole.mT
     agree = (after.frames[0, 0] * expected).sum(-1).abs()
     assert agree[0] > 0.999
@@ -40,7 +40,7 @@ def test_screws_turn_with_the_shape() -> None:
 
 
 def test_frames_are_orthonormal_and_tokens_without_a_part_stay_plain() -> None:
-    found = _read(torch.eye(3).double())
+    found = _predict(torch.eye(3).double())
     eye = torch.eye(6).double().expand(3, 6, 6)
     torch.testing.assert_close(found.frames[0] @ found.frames[0].mT, eye)
     torch.testing.assert_close(found.frames[0, 1:], eye[1:])
@@ -49,17 +49,17 @@ def test_frames_are_orthonormal_and_tokens_without_a_part_stay_plain() -> None:
     assert bool((found.mean[0, 1:] == 0).all())
 
 
-def _mixture(likely: list[float]) -> MotionMixture:
+def _mixture(prob: list[float]) -> MotionMixture:
     """A part that may turn about its middle, go along x, or anywhere."""
     twists = torch.eye(6)[[5, 0]][None]
-    chance = torch.tensor([likely]).log()
+    log_prob = torch.tensor([prob]).log()
     return MotionMixture(
         shape=torch.zeros(1, dtype=torch.int64),
         token=torch.zeros(1, dtype=torch.int64),
         twists=twists,
-        likely=chance,
-        middle=torch.tensor([[0.5, 0.0]]),
-        spread=torch.tensor([[1.0, 0.2]]),
+        log_prob=log_prob,
+        mean=torch.tensor([[0.5, 0.0]]),
+        std=torch.tensor([[1.0, 0.2]]),
         free=torch.full((1, 6), 0.3),
     )
 
@@ -83,10 +83,10 @@ def test_what_moves_anywhere_has_no_axis() -> None:
 def test_likely_twists_are_likelier() -> None:
     mixture = _mixture([0.7, 0.2, 0.1])
     along, off = torch.eye(6)[5:], torch.eye(6)[3:4]
-    assert float(mixture.unlikely(along)) < float(mixture.unlikely(off)) - 2
-    assert float(mixture.unlikely(0.5 * along)) < float(mixture.unlikely(4 * along))
+    assert float(mixture.nll(along)) < float(mixture.nll(off)) - 2
+    assert float(mixture.nll(0.5 * along)) < float(mixture.nll(4 * along))
 
 
 def test_an_axis_that_parts_only_stay_on_is_not_theirs() -> None:
     mixture = _mixture([0.3, 0.6, 0.1])
-    assert mixture.likeliest()[0].tolist() == [0]
+    assert mixture.most_likely()[0].tolist() == [0]

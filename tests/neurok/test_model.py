@@ -54,7 +54,7 @@ def test_order_of_points_does_not_matter(surface: PointFeatures) -> None:
     )
     first, second = model.encode(surface), model.encode(mixed)
     assert torch.allclose(first.encoding.tokens, second.encoding.tokens, atol=1e-4)
-    assert torch.allclose(first.claims.weights[:, order], second.claims.weights, atol=1e-4)
+    assert torch.allclose(first.assignment.weights[:, order], second.assignment.weights, atol=1e-4)
 
 
 def test_weights_are_shares_and_small_ones_are_nothing() -> None:
@@ -79,14 +79,14 @@ def test_twists_are_read_off_rigid_parts() -> None:
     centres = torch.stack([points[0, :40].mean(0), points[0, 40:].mean(0)])[None]
     about = centres, torch.full((1, 2), 0.4)
     twists, _ = fit_twists(weights, points, moved, *about)
-    quaternion, shift = twist_to_parts(twists, *about)
+    quaternion, translation = twist_to_parts(twists, *about)
     for part, token in ((slice(0, 40), 0), (slice(40, 80), 1)):
-        again = quaternion_rotate(quaternion[0, token], points[0, part]) + shift[0, token]
+        again = quaternion_rotate(quaternion[0, token], points[0, part]) + translation[0, token]
         assert torch.allclose(again, moved[0, part], atol=5e-3)
     # Halfway along the same twist is halfway round the same hinge.
-    quaternion, shift = twist_to_parts(0.5 * twists, *about)
+    quaternion, translation = twist_to_parts(0.5 * twists, *about)
     assert torch.allclose(
-        quaternion_rotate(quaternion[0, 0], hinge) + shift[0, 0], hinge, atol=1e-2
+        quaternion_rotate(quaternion[0, 0], hinge) + translation[0, 0], hinge, atol=1e-2
     )
 
 
@@ -95,7 +95,7 @@ def test_screws_are_orthonormal(surface: PointFeatures) -> None:
     assert torch.allclose(screws @ screws.mT, torch.eye(6).expand_as(screws), atol=1e-5)
 
 
-def test_parts_are_to_be_apart_and_the_base_with_nobody() -> None:
+def test_parts_are_apart_and_the_base_is_background() -> None:
     part = torch.tensor([[0, 0, 1, 1]])
     right = torch.tensor([[[1.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]]])
     one = torch.tensor([[[1.0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]]])
@@ -108,7 +108,7 @@ def test_parts_are_to_be_apart_and_the_base_with_nobody() -> None:
     assert assignment_loss(one, torch.full((1, 4), -1)) == 0
 
 
-def test_more_parts_than_tokens_can_still_be_told() -> None:
+def test_more_parts_than_tokens_have_a_finite_loss() -> None:
     weights = torch.full((1, 5, 3), 1 / 3, requires_grad=True)
     loss = assignment_loss(weights, torch.arange(5)[None])
     loss.backward()

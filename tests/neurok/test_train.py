@@ -34,7 +34,7 @@ def pairs(seed: int) -> SimpleNamespace:
     )
 
 
-def feed(process: int, step: int) -> Iterator[SimpleNamespace]:
+def make_batches(process: int, step: int) -> Iterator[SimpleNamespace]:
     while True:
         yield pairs(1000 * process + step)
         step += 1
@@ -42,39 +42,43 @@ def feed(process: int, step: int) -> Iterator[SimpleNamespace]:
 
 def test_a_run_writes_weights_that_make_bodies(tmp_path: Path) -> None:
     plan = TrainConfig(steps=6, log_every=2)
-    train_neurok(feed, tmp_path, config=TINY, plan=plan, dev=[pairs(99)], data={"of": "toys"})
-    tensors, about = load_tensors(tmp_path / "weights.safetensors")
-    assert about["data"] == {"of": "toys"}
-    assert about["training"]["step"] == 6
-    assert set(about["training"]["dev"]) == {"ratio", "guess", "still"}
-    assert any(name.startswith("familiarity.") for name in tensors)
+    train_neurok(
+        make_batches, tmp_path, config=TINY, plan=plan, dev=[pairs(99)], data={"of": "toys"}
+    )
+    tensors, metadata = load_tensors(tmp_path / "weights.safetensors")
+    assert metadata["data"] == {"of": "toys"}
+    assert metadata["training"]["step"] == 6
+    assert set(metadata["training"]["dev"]) == {"ratio", "guess", "still"}
+    assert any(name.startswith("ood.") for name in tensors)
     body = LearnedBody.from_mesh(box((1, 1, 1)), tmp_path, points=128)
     assert body.confidence is not None
 
 
 def test_a_run_can_begin_from_weights(tmp_path: Path, weights: Path) -> None:
     plan = TrainConfig(steps=1, lr=1e-9, ema_decay=0.0, log_every=1)
-    model = train_neurok(feed, tmp_path, config=TINY, plan=plan, start=weights)
+    model = train_neurok(make_batches, tmp_path, config=TINY, plan=plan, start=weights)
     before, _ = load_tensors(weights)
     after = model.state_dict()
     assert max(float((after[name] - before[name]).abs().max()) for name in after) < 1e-6
     with pytest.raises(InputError, match="another config"):
-        train_neurok(feed, tmp_path / "b", config=PRESETS["tiny"], plan=plan, start=weights)
+        train_neurok(make_batches, tmp_path / "b", config=PRESETS["tiny"], plan=plan, start=weights)
 
 
 def test_what_earlier_weights_lack_begins_from_chance(
     tmp_path: Path, weights: Path, capsys
 ) -> None:
-    tensors, about = load_tensors(weights)
-    known = {name: value for name, value in tensors.items() if ".screws." not in name}
-    save_tensors(tmp_path / "old.safetensors", known, {**about, "version": 1})
+    tensors, metadata = load_tensors(weights)
+    known = {name: value for name, value in tensors.items() if ".joint_axes." not in name}
+    save_tensors(tmp_path / "old.safetensors", known, {**metadata, "version": 1})
     plan = TrainConfig(steps=1, lr=1e-9, ema_decay=0.0, log_every=1)
     start = tmp_path / "old.safetensors"
-    after = train_neurok(feed, tmp_path / "run", config=TINY, plan=plan, start=start).state_dict()
+    after = train_neurok(
+        make_batches, tmp_path / "run", config=TINY, plan=plan, start=start
+    ).state_dict()
     assert max(float((after[name] - known[name]).abs().max()) for name in known) < 1e-6
-    screws = [name for name in tensors if ".screws." in name and name.endswith("weight")]
+    screws = [name for name in tensors if ".joint_axes." in name and name.endswith("weight")]
     assert all(float((after[name] - tensors[name]).abs().max()) > 1e-3 for name in screws)
-    assert "nothing for prior.screws" in capsys.readouterr().err
+    assert "nothing for prior.joint_axes" in capsys.readouterr().err
 
 
 def test_presets_are_named() -> None:

@@ -1,8 +1,7 @@
-"""Hinges: the axes that a part's own box, and the place where it touches, suggest.
+"""Axis candidates: lines of two boxes around a part, as possible hinge and slide axes.
 
-Things are made to turn about an edge, a middle line or the place where they are held, and to slide
-along a side. So each part is put into two boxes, one that stands upright and one that lies on its
-commonest normal, and every box offers its lines. A network then has to choose, not to measure.
+One box is upright, the other is aligned with the most common normal. Each offers its edges, middle
+lines, the line through the contact with other parts, and slides. A network then ranks them.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ class AxisCandidates:
     origins: Tensor
     frames: Tensor
     slides: Tensor
-    touches: Tensor
+    contacts: Tensor
 
-    def enter(self, points: Tensor) -> Tensor:
+    def to_axis_frames(self, points: Tensor) -> Tensor:
         """[M, C, K, 3]: points [M, K, 3] in the frame of every axis."""
         return (points[:, None] - self.origins[:, :, None]) @ self.frames.mT
 
@@ -48,9 +47,9 @@ class AxisCandidates:
         """[M, C, 6] of length one, about centres [M, 3] of parts with radii [M]."""
         axis = self.frames[..., 2, :]
         arm = centres[:, None] - self.origins
-        turn = torch.cat([torch.linalg.cross(axis, arm), axis * radii[:, None, None]], -1)
-        slide = torch.cat([axis, torch.zeros_like(axis)], -1)
-        return F.normalize(torch.where(self.slides[:, None], slide, turn), dim=-1)
+        revolute = torch.cat([torch.linalg.cross(axis, arm), axis * radii[:, None, None]], -1)
+        prismatic = torch.cat([axis, torch.zeros_like(axis)], -1)
+        return F.normalize(torch.where(self.slides[:, None], prismatic, revolute), dim=-1)
 
 
 @torch.no_grad()
@@ -63,10 +62,10 @@ def propose_axes(points: Tensor, normals: Tensor, own: Tensor, centres: Tensor) 
         own: [M, N] bool, which of them are the part's; at least one.
         centres: [M, 3] middles of the parts.
     """
-    touches, away = _touching(points, own)
+    contacts, away = _contact_points(points, own)
     up = points.new_tensor([0.0, 0.0, 1.0]).expand(len(points), 3)
     pieces = [
-        _of_box(_box_axes(normal, points, own), points, own, touches)
+        _of_box(_box_axes(normal, points, own), points, own, contacts)
         for normal in (up, _common_normal(normals, own))
     ]
     origins, axes, others = (torch.cat(part, 1) for part in zip(*pieces, strict=True))
@@ -78,18 +77,18 @@ def propose_axes(points: Tensor, normals: Tensor, own: Tensor, centres: Tensor) 
     outward = torch.where(central[..., None], others, F.normalize(arm, dim=-1))
     # Signs are settled by what all parts know: up, and what they are near to.
     ahead = torch.linalg.cross(axes, outward)
-    raising = torch.where(axes[..., 2].abs() > 0.5, axes[..., 2], ahead[..., 2])
-    leaving = (axes * (centres - away)[:, None]).sum(-1)
-    flip = torch.where(torch.where(slides, leaving, raising) < 0, -1.0, 1.0)[..., None]
+    upward = torch.where(axes[..., 2].abs() > 0.5, axes[..., 2], ahead[..., 2])
+    away_from_rest = (axes * (centres - away)[:, None]).sum(-1)
+    flip = torch.where(torch.where(slides, away_from_rest, upward) < 0, -1.0, 1.0)[..., None]
     return AxisCandidates(
         origins=origins,
         frames=torch.stack([outward, flip * ahead, flip * axes], -2),
         slides=slides,
-        touches=touches,
+        contacts=contacts,
     )
 
 
-def _touching(points: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
+def _contact_points(points: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
     """Where parts come nearest to the rest [M, 3], and the middle of the rest near there [M, 3]."""
     far = torch.cdist(points, points)
     to_rest = torch.where(own[:, None, :], torch.inf, far).amin(-1)
@@ -124,13 +123,13 @@ def _box_axes(normal: Tensor, points: Tensor, own: Tensor) -> Tensor:
     u, v = (points @ axis[..., None] for axis in (first, second))
     across = u * angle.cos() + v * angle.sin(), v * angle.cos() - u * angle.sin()
     width, depth = (_span(one, own) for one in across)
-    turn = angle[((width + 0.01) * (depth + 0.01)).argmin(1)][:, None]
-    cosine, sine = turn.cos(), turn.sin()
+    best = angle[((width + 0.01) * (depth + 0.01)).argmin(1)][:, None]
+    cosine, sine = best.cos(), best.sin()
     return torch.stack([first * cosine + second * sine, second * cosine - first * sine, normal], 1)
 
 
 def _of_box(
-    axes: Tensor, points: Tensor, own: Tensor, touches: Tensor
+    axes: Tensor, points: Tensor, own: Tensor, contacts: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Of a box with rows axes [M, 3, 3]: places, directions, and one across them, [M, 21, 3]."""
     inside = points @ axes.mT
@@ -144,11 +143,11 @@ def _of_box(
                 corner = middle.clone()
                 corner[:, i], corner[:, j] = one[:, i], other[:, j]
                 origins.append(corner)
-        origins += [middle, (axes @ touches[..., None]).squeeze(-1), middle]
+        origins += [middle, (axes @ contacts[..., None]).squeeze(-1), middle]
         along.append(axes[:, k : k + 1].expand(-1, _LINES, -1))
         across.append(axes[:, i : i + 1].expand(-1, _LINES, -1))
-    places = torch.stack(origins, 1) @ axes
-    return places, torch.cat(along, 1), torch.cat(across, 1)
+    positions = torch.stack(origins, 1) @ axes
+    return positions, torch.cat(along, 1), torch.cat(across, 1)
 
 
 def _least(values: Tensor, own: Tensor) -> Tensor:

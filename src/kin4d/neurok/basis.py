@@ -1,4 +1,4 @@
-"""Coordinates of a settled shape: directions of its spectrum, or the screws of its parts."""
+"""Basis: the coordinates of a segmented shape, from its spectrum or the screws of its parts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from kin4d.neurok.twists import TWIST, TWIST_UNIT
 
 @torch.no_grad()
 def spectral_basis(
-    settled: SegmentedShape, some: Tensor, mass: Tensor, *, count: int | None, metric: Metric
+    segmented: SegmentedShape, some: Tensor, mass: Tensor, *, count: int | None, metric: Metric
 ) -> Reduction:
     """See `reduce_state`; looked at are the samples `some` [P], of mass [P]."""
-    shape, net = settled.shape, settled.net
+    shape, net = segmented.shape, segmented.net
     # Directions need no more than float32, and many derivatives are taken here.
-    points, claims = shape.surface.points[:, some], shape.claims.rows(some)
-    rig = net.decoder.rig(shape.encoding, points, claims)
+    points, assignment = shape.surface.points[:, some], shape.assignment.rows(some)
+    rig = net.decoder.rig(shape.encoding, points, assignment)
     live = None
     if isinstance(net.decoder, SkinnedDecoder):
-        live = (shape.claims.weights[0, :, 1:] > 0).any(0).repeat_interleave(TWIST)
+        live = (shape.assignment.weights[0, :, 1:] > 0).any(0).repeat_interleave(TWIST)
     return reduce_state(
         lambda z: rig.move(z.unflatten(0, (1, -1, TWIST)))[0],
         shape.encoding.mean.flatten(),
@@ -33,8 +33,8 @@ def spectral_basis(
     )
 
 
-def screw_basis(settled: SegmentedShape) -> Reduction:
+def screw_basis(segmented: SegmentedShape) -> Reduction:
     """See `along_screws`."""
-    share = settled.shape.claims.weights[0, :, 1:].mean(0).sqrt()
-    gains = settled.shape.encoding.gains[0]
+    share = segmented.shape.assignment.weights[0, :, 1:].mean(0).sqrt()
+    gains = segmented.shape.encoding.gains[0]
     return along_screws((TWIST_UNIT * share[:, None] * gains).flatten())

@@ -57,7 +57,7 @@ class LearnedBody:
 
     def __init__(
         self,
-        settled: SegmentedShape,
+        segmented: SegmentedShape,
         *,
         mass: float | np.ndarray = 1.0,
         mass_points: int = 256,
@@ -65,25 +65,27 @@ class LearnedBody:
         metric: Metric = "mass",
         screws: bool = False,
     ) -> None:
-        self.rest, self._settled = settled.mesh, settled
-        self._claims, box = settled.vertices, settled.reading.box
-        self._decoder = copy.deepcopy(settled.net.decoder).double()
-        self._encoding = settled.shape.encoding.double()
-        self._turn, self._centre = torch.from_numpy(box.turn), torch.from_numpy(box.centre)
+        self.rest, self._segmented = segmented.mesh, segmented
+        self._assignment, box = segmented.vertices, segmented.mesh_sample.box
+        self._decoder = copy.deepcopy(segmented.net.decoder).double()
+        self._encoding = segmented.shape.encoding.double()
+        self._rotation, self._centre = torch.from_numpy(box.rotation), torch.from_numpy(box.centre)
         # What follows nobody is not even computed: it stays exactly where it is.
-        mobile = self._claims.weights[0, :, 0] < 1
+        mobile = self._assignment.weights[0, :, 0] < 1
         self._mobile = torch.nonzero(mobile | (self.parts is None)).flatten()
-        inside = torch.from_numpy(box.enter(self.rest.vertices))[None]
-        self._vertex_rig = self._rig(inside[:, self._mobile], self._claims.rows(self._mobile))
+        normalized = torch.from_numpy(box.normalize(self.rest.vertices))[None]
+        self._vertex_rig = self._rig(
+            normalized[:, self._mobile], self._assignment.rows(self._mobile)
+        )
         # Samples are in random order and stand for equal areas: the first are as good as any.
-        samples, shape = settled.reading.samples, settled.shape
+        samples, shape = segmented.mesh_sample.samples, segmented.shape
         some = torch.arange(min(mass_points, len(samples)))
-        self._point_rig = self._rig(shape.surface.points[:, some], shape.claims.rows(some))
+        self._point_rig = self._rig(shape.surface.points[:, some], shape.assignment.rows(some))
         self.mass = torch.from_numpy(place_masses(self.rest, samples.face[: len(some)], mass))
         if screws:
-            found = screw_basis(settled)
+            found = screw_basis(segmented)
         else:
-            found = spectral_basis(settled, some, self.mass, count=count, metric=metric)
+            found = spectral_basis(segmented, some, self.mass, count=count, metric=metric)
         self._basis = found.basis.double()
         self.motions = found.motions.double() / box.scale
         self._mean = self._basis.mT @ shape.encoding.mean.flatten().double()
@@ -122,14 +124,14 @@ class LearnedBody:
             pinned: Vertices that stay where they are, such as an edge of a flag; what is near them
                 moves less. What hangs by a point turns about it: give it a `Handle` there instead.
         """
-        net, familiarity = cached_model(str(model))
-        reading = sample_mesh(mesh, up=up, points=points)
-        settled = snap_to_components(net, mesh, reading)
+        net, ood = cached_model(str(model))
+        mesh_sample = sample_mesh(mesh, up=up, points=points)
+        segmented = snap_to_components(net, mesh, mesh_sample)
         if len(pinned):
-            settled = settled.holding(np.asarray(pinned, np.int64))
-        body = cls(settled, mass=mass, count=coordinates, metric=metric)
-        if familiarity is not None:
-            body.confidence = float(familiarity.confidence(settled.shape.encoding)[0])
+            segmented = segmented.with_pins(np.asarray(pinned, np.int64))
+        body = cls(segmented, mass=mass, count=coordinates, metric=metric)
+        if ood is not None:
+            body.confidence = float(ood.confidence(segmented.shape.encoding)[0])
         return body
 
     def points(self, q: Tensor) -> Tensor:
@@ -155,25 +157,28 @@ class LearnedBody:
         """The map q [..., k] -> places on the surface [..., N, 3] (m)."""
         corners = torch.from_numpy(samples.corners)
         shares = torch.from_numpy(samples.barycentric)[..., None]
-        points, claimed = self._settled.reading.vertices.points[0], self._claims.weights[0][corners]
+        points, corner_weights = (
+            self._segmented.mesh_sample.vertices.points[0],
+            self._assignment.weights[0][corners],
+        )
         # A place whose corners follow the same tokens moves as one point does; others are put
         # together from their corners.
-        alike = (claimed == claimed[:, :1]).flatten(1).all(1)
-        alike &= isinstance(self._decoder, SkinnedDecoder)
-        one, torn = torch.nonzero(alike).flatten(), torch.nonzero(~alike).flatten()
-        middles = (points[corners[one]] * shares[one]).sum(1)
-        ends = corners[torn].flatten()
+        same_token = (corner_weights == corner_weights[:, :1]).flatten(1).all(1)
+        same_token &= isinstance(self._decoder, SkinnedDecoder)
+        single, blended = torch.nonzero(same_token).flatten(), torch.nonzero(~same_token).flatten()
+        middles = (points[corners[single]] * shares[single]).sum(1)
+        blended_corners = corners[blended].flatten()
         rig = self._rig(
-            torch.cat([middles, points[ends]])[None],
-            self._claims.rows(torch.cat([corners[one, 0], ends])),
+            torch.cat([middles, points[blended_corners]])[None],
+            self._assignment.rows(torch.cat([corners[single, 0], blended_corners])),
         )
 
         def move(q: Tensor) -> Tensor:
             found = self._move(rig, q)
-            pieces = found[..., len(one) :, :].unflatten(-2, (-1, 3))
+            pieces = found[..., len(single) :, :].unflatten(-2, (-1, 3))
             moved = torch.empty(*q.shape[:-1], len(samples), 3, dtype=q.dtype)
-            moved[..., one, :] = found[..., : len(one), :]
-            moved[..., torn, :] = (pieces * shares[torn].to(q.dtype)).sum(-2)
+            moved[..., single, :] = found[..., : len(single), :]
+            moved[..., blended, :] = (pieces * shares[blended].to(q.dtype)).sum(-2)
             return moved
 
         return move
@@ -182,13 +187,13 @@ class LearnedBody:
     def parts(self) -> np.ndarray | None:
         """[F] int64: the part each triangle follows, 0 where it stays; -1 where several share it.
         None if points move by themselves."""
-        return self._settled.parts if isinstance(self._decoder, SkinnedDecoder) else None
+        return self._segmented.parts if isinstance(self._decoder, SkinnedDecoder) else None
 
     @property
     def pieces(self) -> np.ndarray:
         """[F] int64: the piece of the surface that each triangle belongs to, which hangs together
         and mostly follows one part."""
-        return self._settled.pieces
+        return self._segmented.pieces
 
     def refined(self, parts: np.ndarray | None = None) -> LearnedBody:
         """This body with every screw of a part that can be seen as a coordinate.
@@ -197,8 +202,8 @@ class LearnedBody:
             parts: [F] as `parts`, what triangles follow if the network was wrong about it: how
                 those parts may move is then read off anew.
         """
-        settled = self._settled if parts is None else self._settled.following(parts)
-        body = LearnedBody(settled, mass_points=len(self.mass), screws=True)
+        segmented = self._segmented if parts is None else self._segmented.with_parts(parts)
+        body = LearnedBody(segmented, mass_points=len(self.mass), screws=True)
         body.mass, body.confidence = self.mass, self.confidence
         return body
 
@@ -210,21 +215,21 @@ class LearnedBody:
 
     def initial_guesses(self, target: np.ndarray) -> Tensor:
         """[S, k] coordinates in which the body may look like unordered points target [M, 3] (m)."""
-        known, basis = self._settled, self._basis.float()
+        known, basis = self._segmented, self._basis.float()
         return self._coordinates_of(
-            initial_guesses(known.net, known.shape, basis, self._enter(target))
+            initial_guesses(known.net, known.shape, basis, self._normalize(target))
         )
 
     @torch.no_grad()
     def encode_pose(self, vertices: np.ndarray) -> Tensor:
         """[k] coordinates in which the vertices are about where `vertices` [V, 3] (m) are."""
-        known = self._settled
-        moved = self._enter(known.reading.samples.points(vertices))
-        return self._coordinates_of(known.net.read(known.shape, moved[None])[0].flatten())
+        known = self._segmented
+        moved = self._normalize(known.mesh_sample.samples.points(vertices))
+        return self._coordinates_of(known.net.encode_pose(known.shape, moved[None])[0].flatten())
 
-    def _enter(self, world: np.ndarray) -> Tensor:
-        inside = self._settled.reading.box.enter(np.asarray(world, np.float64))
-        return torch.from_numpy(inside.astype(np.float32))
+    def _normalize(self, world: np.ndarray) -> Tensor:
+        normalized = self._segmented.mesh_sample.box.normalize(np.asarray(world, np.float64))
+        return torch.from_numpy(normalized.astype(np.float32))
 
     def _coordinates_of(self, states: Tensor) -> Tensor:
         q = states.double() @ self._basis
@@ -238,7 +243,7 @@ class LearnedBody:
 
     def _find_skin(self) -> Skin | None:
         """Joints that carry the vertices, if every vertex follows one token alone."""
-        weights = self._claims.weights[0]
+        weights = self._assignment.weights[0]
         rigid = isinstance(self._decoder, SkinnedDecoder) and self._decoder.rigid
         if not rigid or bool((weights.amax(-1) < 0.999).any()):
             return None
@@ -247,24 +252,32 @@ class LearnedBody:
 
     def skinning_frames(self) -> SkinningFrames | None:
         """What carries the surface, if it is rigid parts that points blend; else None."""
-        decoder, box = self._decoder, self._settled.reading.box
+        decoder, box = self._decoder, self._segmented.mesh_sample.box
         if not isinstance(decoder, SkinnedDecoder) or not decoder.rigid:
             return None
-        points, claims = self._settled.shape.surface.points[0], self._settled.shape.claims
+        points, assignment = (
+            self._segmented.shape.surface.points[0],
+            self._segmented.shape.assignment,
+        )
         some = slice(len(self.mass))
-        weights = [claims.weights[0, some, 1:].double(), self._claims.weights[0, :, 1:].double()]
+        weights = [
+            assignment.weights[0, some, 1:].double(),
+            self._assignment.weights[0, :, 1:].double(),
+        ]
         live = torch.nonzero((torch.cat(weights) > 0).any(0)).flatten()
 
         def twists(q: Tensor) -> Tensor:
             z = self._state(q)
-            shift, turn = decoder.screws(self._encoding, z.reshape(-1, *z.shape[-2:]))
-            moved = torch.cat([shift / box.scale @ self._turn, turn @ self._turn], -1)[:, live]
+            translation, rotation = decoder.screws(self._encoding, z.reshape(-1, *z.shape[-2:]))
+            moved = torch.cat(
+                [translation / box.scale @ self._rotation, rotation @ self._rotation], -1
+            )[:, live]
             return moved.reshape(*q.shape[:-1], *moved.shape[1:])
 
         return SkinningFrames(
             twists=twists,
-            centres=self._leave(self._encoding.centres[0, live]).numpy(),
-            points=self._leave(points[some].double()).numpy(),
+            centres=self._denormalize(self._encoding.centres[0, live]).numpy(),
+            points=self._denormalize(points[some].double()).numpy(),
             point_weights=weights[0][:, live].numpy(),
             vertex_weights=weights[1][:, live].numpy(),
         )
@@ -276,9 +289,9 @@ class LearnedBody:
             raise InputError("this body has no skin: each of its points moves by itself")
         motions = decoder.matrices(decoder.motions(self._encoding, z.reshape(-1, *z.shape[-2:])))
         still = torch.eye(4, dtype=q.dtype).expand(len(motions), 1, 4, 4)
-        inside = torch.cat([still, motions.to(q.dtype)], 1)
-        enter = torch.from_numpy(self._settled.reading.box.matrix).to(q.dtype)
-        world = torch.linalg.inv(enter) @ inside @ enter
+        normalized = torch.cat([still, motions.to(q.dtype)], 1)
+        to_box = torch.from_numpy(self._segmented.mesh_sample.box.matrix).to(q.dtype)
+        world = torch.linalg.inv(to_box) @ normalized @ to_box
         return world.unflatten(0, q.shape[:-1]) if q.ndim > 1 else world[0]
 
     def _state(self, q: Tensor) -> Tensor:
@@ -288,14 +301,14 @@ class LearnedBody:
 
     def _move(self, rig: Rig, q: Tensor) -> Tensor:
         z = self._state(q)
-        inside = rig.move(z.reshape(-1, *z.shape[-2:]))
-        world = self._leave(inside)
+        normalized = rig.move(z.reshape(-1, *z.shape[-2:]))
+        world = self._denormalize(normalized)
         return world.to(q.dtype).reshape(*q.shape[:-1], *world.shape[1:])
 
-    def _leave(self, inside: Tensor) -> Tensor:
+    def _denormalize(self, normalized: Tensor) -> Tensor:
         """Points [..., 3] of the box in the world (m)."""
-        return (inside / self._settled.reading.box.scale + self._centre) @ self._turn
+        return (normalized / self._segmented.mesh_sample.box.scale + self._centre) @ self._rotation
 
-    def _rig(self, points: Tensor, claims: TokenAssignment) -> Rig:
-        rig = self._decoder.rig(self._encoding, points.double(), claims.double())
+    def _rig(self, points: Tensor, assignment: TokenAssignment) -> Rig:
+        rig = self._decoder.rig(self._encoding, points.double(), assignment.double())
         return GroupedRig(rig) if isinstance(rig, SkinnedRig) else rig

@@ -1,9 +1,9 @@
-"""CageDeformer: keypoints that pull at a cage around a shape; the baseline NeuROK is judged by.
+"""CageDeformer: a network whose keypoints deform a cage around a shape; the baseline for NeuROK.
 
 In the spirit of KeypointDeformer (Jakab et al., CVPR 2021), written anew from its description. A
-PointNet finds keypoints in a shape, and the same ones in its target. Their offsets move the corners
-of a cage, each keypoint those near it, and the cage carries the shape by mean value coordinates.
-Everything after the keypoints is linear, so what should turn is sheared.
+PointNet predicts keypoints of a shape and of its target. Their offsets move the nearest corners of
+a cage, and mean value coordinates move the shape with it. All of it is linear after the keypoints,
+so rotations become shear.
 """
 
 from __future__ import annotations
@@ -119,13 +119,13 @@ def wrap(points: Tensor) -> Tensor:
 
 def load_cage(path: str | Path) -> CageDeformer:
     """The deformer of a weights file, ready for use."""
-    tensors, about = load_tensors(path)
-    if about.get("model") != "cage" or about.get("version") != VERSION:
+    tensors, metadata = load_tensors(path)
+    if metadata.get("model") != "cage" or metadata.get("version") != VERSION:
         raise InputError(
             f"{path} holds no cage deformer of this version",
-            value=(about.get("model"), about.get("version")),
+            value=(metadata.get("model"), metadata.get("version")),
             allowed=f"('cage', {VERSION})",
         )
-    net = CageDeformer(CageConfig(**about["config"]))
+    net = CageDeformer(CageConfig(**metadata["config"]))
     net.load_state_dict(tensors)
     return net.requires_grad_(False).eval()

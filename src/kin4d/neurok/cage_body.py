@@ -1,4 +1,4 @@
-"""CageBody: a mesh in a cage that keypoints pull at, as a body."""
+"""CageBody: a mesh deformed by the keypoint cage, as a `Body`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kin4d.neurok.cage import CageDeformer, cage_sphere, load_cage, wrap
 from kin4d.neurok.mean_value import mean_value_coordinates
 from kin4d.neurok.preprocess import UnitBox
 
-_SEEN = 1024  # points the networks look at
+_NETWORK_POINTS = 1024  # points the networks look at
 _MASS_POINTS = 256
 
 
@@ -31,12 +31,12 @@ class CageBody:
     def __init__(self, mesh: Mesh, net: CageDeformer, *, mass: float = 1.0, seed: int = 0) -> None:
         self.rest, self.name, self._net = mesh, mesh.name, net
         self._box = UnitBox.of(mesh.vertices, up="z")
-        samples = sample_surface(mesh, _SEEN, seed=seed)
-        inside = torch.from_numpy(self._box.enter(mesh.vertices)).float()[None]
-        source = samples.points(inside)
+        samples = sample_surface(mesh, _NETWORK_POINTS, seed=seed)
+        normalized = torch.from_numpy(self._box.normalize(mesh.vertices)).float()[None]
+        source = samples.points(normalized)
         self._keypoints = net.keypoints(source)
         cage = wrap(source)
-        weights = mean_value_coordinates(inside, cage, cage_sphere()[1])
+        weights = mean_value_coordinates(normalized, cage, cage_sphere()[1])
         pull = net.pull(net.own_influence(source), self._keypoints, cage)
         self._pull = (weights @ pull)[0].double()
         self._rest = torch.tensor(mesh.vertices)
@@ -45,7 +45,7 @@ class CageBody:
         self.q0 = torch.zeros(3 * count, dtype=torch.float64)
         reach = torch.full((3 * count,), 0.5 / self._box.scale, dtype=torch.float64)
         self.limits = torch.stack([-reach, reach], 1)
-        self._places = sample_surface(mesh, _MASS_POINTS, seed=seed + 1)
+        self._mass_samples = sample_surface(mesh, _MASS_POINTS, seed=seed + 1)
         self.mass = torch.full((_MASS_POINTS,), mass / _MASS_POINTS, dtype=torch.float64)
         self.skin = None
 
@@ -62,11 +62,11 @@ class CageBody:
 
     def points(self, q: Tensor) -> Tensor:
         """Mass points [..., P, 3] (m)."""
-        return self.probe(self._places)(q)
+        return self.probe(self._mass_samples)(q)
 
     def jacobian(self, q: Tensor) -> Tensor:
         """d points / dq, [..., P, 3, k]."""
-        pull = self._places.points(self._pull)
+        pull = self._mass_samples.points(self._pull)
         rows = torch.einsum("pk,ij->pikj", pull, torch.eye(3, dtype=pull.dtype)).flatten(-2)
         return rows.to(q).expand(*q.shape[:-1], *rows.shape)
 
@@ -77,10 +77,10 @@ class CageBody:
 
     def initial_guesses(self, target: np.ndarray) -> Tensor:
         """[1, k] what the network makes of unordered points `target` [M, 3] (m)."""
-        inside = torch.from_numpy(self._box.enter(np.asarray(target, np.float64))).float()
+        normalized = torch.from_numpy(self._box.normalize(np.asarray(target, np.float64))).float()
         with torch.no_grad():
-            aimed = self._net.keypoints(inside[None, :_SEEN])
-        return ((aimed - self._keypoints).flatten(1) / self._box.scale).double()
+            target_keypoints = self._net.keypoints(normalized[None, :_NETWORK_POINTS])
+        return ((target_keypoints - self._keypoints).flatten(1) / self._box.scale).double()
 
     def skin_transforms(self, q: Tensor) -> Tensor:
         """There is no skin: the surface deforms freely."""

@@ -1,4 +1,4 @@
-"""Training the cage deformer on the pairs NeuROK is trained on."""
+"""Training of the keypoint cage deformer on the same pairs as NeuROK."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kin4d.training import TrainConfig, train
 
 _SPREAD = 2.0  # weight of keypoints being spread over the shape
 _COMMON = 1.0  # weight of influences being what all shapes share
-_ALONE = 0.05  # share of training in which keypoints are spread, and nothing else is learned
-_CARRIED = 256  # points of the source that are carried and compared
+_SPREAD_ONLY = 0.05  # share of training in which keypoints are spread, and nothing else is learned
+_COMPARED = 256  # points of the source that are carried and compared
 
 
 class CagePairs(Protocol):
@@ -42,7 +42,7 @@ def cage_batch(pairs: CagePairs) -> Batch:
 
 
 def train_cage(
-    feed: Callable[[int, int], Iterator[CagePairs]],
+    make_batches: Callable[[int, int], Iterator[CagePairs]],
     out: str | Path,
     *,
     plan: TrainConfig,
@@ -58,7 +58,7 @@ def train_cage(
         plan: How.
         config: Sizes.
         dev: Held-out pairs that checkpoints are judged by.
-        data: What `feed` was made of, kept with the weights.
+        data: What `make_batches` was made of, kept with the weights.
     """
     config = config or CageConfig()
     torch.manual_seed(plan.seed)
@@ -66,7 +66,7 @@ def train_cage(
     held_out = [cage_batch(pairs) for pairs in dev]
     averaged = train(
         net,
-        lambda rank, step: map(cage_batch, feed(rank, step)),
+        lambda rank, step: map(cage_batch, make_batches(rank, step)),
         cage_loss,
         plan,
         out,
@@ -86,26 +86,26 @@ def cage_loss(model: nn.Module, batch: Batch, done: float) -> tuple[Tensor, dict
     """Chamfer distance to the target, with keypoints spread and influences alike."""
     net = cast("CageDeformer", getattr(model, "module", model))
     source, target = batch
-    own, aimed = net.keypoints(source), net.keypoints(target)
+    own, target_keypoints = net.keypoints(source), net.keypoints(target)
     spread = chamfer(own, _farthest(source, own.shape[1])) + chamfer(
-        aimed, _farthest(target, own.shape[1])
+        target_keypoints, _farthest(target, own.shape[1])
     )
     influence = net.own_influence(source)
     common = influence.square().mean()
-    match = chamfer(_carried(net, source, own, aimed, influence), target)
-    use = float(done >= _ALONE)
+    match = chamfer(_carried(net, source, own, target_keypoints, influence), target)
+    use = float(done >= _SPREAD_ONLY)
     total = use * match + _SPREAD * spread + _COMMON * common
     return total, {"match": match, "spread": spread, "common": common}
 
 
 def _carried(
-    net: CageDeformer, source: Tensor, own: Tensor, aimed: Tensor, influence: Tensor
+    net: CageDeformer, source: Tensor, own: Tensor, target_keypoints: Tensor, influence: Tensor
 ) -> Tensor:
-    """Some of the source's points, where keypoints that go from `own` to `aimed` carry them."""
-    cage, some = wrap(source), source[:, :_CARRIED]
+    """Some of the source's points, moved by keypoints from `own` to `target_keypoints`."""
+    cage, some = wrap(source), source[:, :_COMPARED]
     with torch.no_grad():
         weights = mean_value_coordinates(some, cage, cage_sphere()[1])
-    return some + weights @ (net.pull(influence, own, cage) @ (aimed - own))
+    return some + weights @ (net.pull(influence, own, cage) @ (target_keypoints - own))
 
 
 def chamfer(a: Tensor, b: Tensor) -> Tensor:
@@ -123,10 +123,10 @@ def evaluate_cage(net: CageDeformer, batches: list[Batch]) -> dict[str, float]:
     """`ratio`: distance to held-out targets, relative to that of doing nothing."""
     after, before = 0.0, 0.0
     for source, target in batches:
-        own, aimed = net.keypoints(source), net.keypoints(target)
-        moved = _carried(net, source, own, aimed, net.own_influence(source))
+        own, target_keypoints = net.keypoints(source), net.keypoints(target)
+        moved = _carried(net, source, own, target_keypoints, net.own_influence(source))
         after += float(chamfer(moved, target))
-        before += float(chamfer(source[:, :_CARRIED], target))
+        before += float(chamfer(source[:, :_COMPARED], target))
     return {"ratio": after / before}
 
 

@@ -1,8 +1,8 @@
-"""Clearance: how far a part can go before it would pass through another.
+"""Clearance: joint limits cut short where a part would pass through another.
 
-Surfaces are sampled; a sample stands for a small disc. A part is moved along its axis in small
-steps, and stops where enough of its points have gone through discs of what is around it. What
-touches at the start may slide: hinges do.
+Surfaces are sampled, and each sample stands for a small disc. A part moves along its axis in small
+steps and stops when enough of its points have crossed discs of other parts. Points in contact at
+the start are ignored, as in a hinge.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PartSamples:
             spacing=float(np.sqrt(mesh.face_areas.sum() / _SAMPLES)),
         )
 
-    def clear(self, mount: JointSpec, moving: np.ndarray) -> tuple[float, float]:
+    def clip_limits(self, joint: JointSpec, moving: np.ndarray) -> tuple[float, float]:
         """The limits of a mount, cut short where the part would pass through something.
 
         Args:
@@ -61,23 +61,23 @@ class PartSamples:
         """
         own, rest = self.points[moving], self.points[~moving]
         if len(own) == 0 or len(rest) == 0:
-            return mount.limits
+            return joint.limits
         tree, normals = KDTree(rest), self.normals[~moving]
         own = own[np.asarray(tree.query(own)[0]) > _TOUCHING * self.spacing]
         if len(own) == 0:
-            return mount.limits
-        low, high = (self._until(mount, end, own, tree, normals) for end in mount.limits)
+            return joint.limits
+        low, high = (self._free_range(joint, end, own, tree, normals) for end in joint.limits)
         return low, high
 
-    def _until(
-        self, mount: JointSpec, end: float, own: np.ndarray, tree: KDTree, normals: np.ndarray
+    def _free_range(
+        self, joint: JointSpec, end: float, own: np.ndarray, tree: KDTree, normals: np.ndarray
     ) -> float:
         """How far towards `end` nothing is met."""
         met = np.zeros(len(own), bool)
         before = own
         for number in range(1, _STEPS + 1):
             value = end * number / _STEPS
-            after = _moved(own, mount, value)
+            after = _moved(own, joint, value)
             near = np.asarray(tree.query(0.5 * (before + after))[1])
             disc, normal = tree.data[near], normals[near]
             start, stop = (np.einsum("ni,ni->n", x - disc, normal) for x in (before, after))
@@ -91,7 +91,7 @@ class PartSamples:
         return end
 
 
-def _moved(points: np.ndarray, mount: JointSpec, value: float) -> np.ndarray:
-    if mount.kind == "prismatic":
-        return points + value * mount.axis
-    return Rotation.from_rotvec(value * mount.axis).apply(points - mount.place) + mount.place
+def _moved(points: np.ndarray, joint: JointSpec, value: float) -> np.ndarray:
+    if joint.kind == "prismatic":
+        return points + value * joint.axis
+    return Rotation.from_rotvec(value * joint.axis).apply(points - joint.place) + joint.place

@@ -1,8 +1,7 @@
-"""Sweeps: what becomes of the gap between a part and the rest when it goes along an axis.
+"""Clearance features: how the gap between a part and the rest changes along each candidate axis.
 
-A drawer that is pulled keeps its distance from the walls beside it; pushed sideways it would go
-through them. A door stays close to its frame along its hinge. Such facts tell axes apart, and are
-cheaper to measure than to learn.
+A drawer keeps its distance from the side walls when pulled and hits them when pushed sideways. The
+axis network takes these features as input.
 """
 
 from __future__ import annotations
@@ -38,19 +37,19 @@ def clearance_features(
         centres: [M, 3] of the parts.
         radii: [M].
     """
-    there = ~own[..., 0].isnan()
-    count = there.sum(-1, keepdim=True).clamp(min=1)
-    gone = rest.new_tensor(2 * _FAR)
-    around = torch.where(rest.isnan(), gone * 9, rest)
+    valid = ~own[..., 0].isnan()
+    count = valid.sum(-1, keepdim=True).clamp(min=1)
+    far_away = rest.new_tensor(2 * _FAR)
+    around = torch.where(rest.isnan(), far_away * 9, rest)
     own = own.nan_to_num(0.0)
     before = torch.cdist(own, around).amin(-1).clamp(max=_FAR)[:, None]
-    mine = there[:, None]
+    mine = valid[:, None]
     centres = centres[:, None].expand_as(twists[..., :3])
     radii = radii[:, None].expand(twists.shape[:2])
     facts = []
     for step in STEPS:
-        turn, shift = twist_to_parts(step * twists, centres, radii)
-        moved = quaternion_rotate(turn[:, :, None], own[:, None]) + shift[:, :, None]
+        rotation, translation = twist_to_parts(step * twists, centres, radii)
+        moved = quaternion_rotate(rotation[:, :, None], own[:, None]) + translation[:, :, None]
         gap = torch.cdist(moved.flatten(1, 2), around).amin(-1).unflatten(1, moved.shape[1:3])
         gap = gap.clamp(max=_FAR)
         change = (gap - before) * mine

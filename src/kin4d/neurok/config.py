@@ -1,4 +1,4 @@
-"""Config: everything that shapes a NeuROK model, saved as JSON beside its weights."""
+"""Config: sizes and architecture options of a NeuROK model, saved as JSON with its weights."""
 
 from __future__ import annotations
 

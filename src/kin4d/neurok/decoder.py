@@ -1,7 +1,7 @@
-"""Decoders: a state of a shape to where its points go. Two forms behind one interface.
+"""Decoders: from a latent state to moved points, in two architectures behind one interface.
 
-Both are prepared once per shape (`rig`), and a rig then moves the points for any state. The state
-zero is the shape as it was given: it moves nothing, exactly.
+A decoder is prepared once per shape (`rig`); the rig then moves the points for any state. State
+zero moves nothing, exactly.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ class TokenMotion(nn.Module):
 
     def __init__(self, config: NeurokConfig, outputs: int) -> None:
         super().__init__()
-        self.enter = nn.Linear(TWIST, config.width)
+        self.state_in = nn.Linear(TWIST, config.width)
         self.block = Block(config.width, config.heads)
         self.correct = mlp(config.width, config.width, outputs, zero=True)
 
     def forward(self, encoding: Encoding, z: Tensor) -> Tensor:
         """[B, T, outputs] at z [B, T, 6]."""
         tokens = encoding.tokens
-        bent = self._bent(tokens, z) - self._bent(tokens, torch.zeros_like(z[:1]))
-        if bent.shape[-1] != TWIST:
-            return bent
+        correction = self._correction(tokens, z) - self._correction(tokens, torch.zeros_like(z[:1]))
+        if correction.shape[-1] != TWIST:
+            return correction
         along = ((z * encoding.gains)[..., None, :] @ encoding.screws).squeeze(-2)
-        return along + bent
+        return along + correction
 
-    def _bent(self, tokens: Tensor, z: Tensor) -> Tensor:
-        return self.correct(self.block(tokens + self.enter(z)))
+    def _correction(self, tokens: Tensor, z: Tensor) -> Tensor:
+        return self.correct(self.block(tokens + self.state_in(z)))
 
 
 class SkinnedDecoder(nn.Module):
@@ -67,9 +67,9 @@ class SkinnedDecoder(nn.Module):
         self.rigid = config.motion == "dual_quaternion"
         self.motion = TokenMotion(config, TWIST if self.rigid else 12)
 
-    def rig(self, encoding: Encoding, points: Tensor, claims: TokenAssignment) -> SkinnedRig:
+    def rig(self, encoding: Encoding, points: Tensor, assignment: TokenAssignment) -> SkinnedRig:
         """Ready to move `points` [B, N, 3]."""
-        return SkinnedRig(self, encoding, points, claims.weights)
+        return SkinnedRig(self, encoding, points, assignment.weights)
 
     def motions(self, encoding: Encoding, z: Tensor) -> Tensor:
         """What each token does at z [B, T, 6]: unit dual quaternions [B, T, 8], or affine
@@ -88,19 +88,19 @@ class SkinnedDecoder(nn.Module):
         """[B, T, 4, 4] of what tokens do."""
         if self.rigid:
             return dq_to_matrix(motions)
-        shift, stretch = motions[..., :3], motions[..., 3:].unflatten(-1, (3, 3))
+        translation, linear = motions[..., :3], motions[..., 3:].unflatten(-1, (3, 3))
         eye = torch.eye(4, dtype=motions.dtype, device=motions.device)
-        return eye + F.pad(torch.cat([stretch, shift[..., None]], -1), (0, 0, 0, 1))
+        return eye + F.pad(torch.cat([linear, translation[..., None]], -1), (0, 0, 0, 1))
 
-    def follow(self, motions: Tensor, weights: Tensor, points: Tensor) -> Tensor:
+    def move_points(self, motions: Tensor, weights: Tensor, points: Tensor) -> Tensor:
         """Points [B, N, 3] moved by token motions, blended by weights [B, N, 1 + T]."""
         own = weights[..., 1:] @ motions
         if not self.rigid:
-            stretch = own[..., 3:].unflatten(-1, (3, 3)) @ points[..., None]
-            return points + own[..., :3] + stretch.squeeze(-1)
-        still = F.pad(weights[..., :1], (0, 7))
-        real, shift = dq_to_parts(dq_normalize(own + still))
-        return quaternion_rotate(real, points) + shift
+            linear = own[..., 3:].unflatten(-1, (3, 3)) @ points[..., None]
+            return points + own[..., :3] + linear.squeeze(-1)
+        at_rest = F.pad(weights[..., :1], (0, 7))
+        real, translation = dq_to_parts(dq_normalize(own + at_rest))
+        return quaternion_rotate(real, points) + translation
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ class SkinnedRig:
     def move(self, z: Tensor) -> Tensor:
         """Points [B, N, 3] at z [B, T, 6]."""
         motions = self.decoder.motions(self.encoding, z)
-        return self.decoder.follow(motions, self.weights, self.points)
+        return self.decoder.move_points(motions, self.weights, self.points)
 
 
 class GroupedRig:
@@ -140,12 +140,12 @@ class GroupedRig:
         moved = []
         for token, points in zip(self.tokens.tolist(), self.groups, strict=True):
             if token < 0:
-                moved.append(self.decoder.follow(motions, self.shared[None], points[None]))
+                moved.append(self.decoder.move_points(motions, self.shared[None], points[None]))
             elif token == 0:
                 moved.append(points.expand(len(z), -1, -1))
             else:
-                turn, shift = matrices[:, token - 1, :3].split((3, 1), -1)
-                moved.append(points @ turn.mT + shift.mT)
+                rotation, translation = matrices[:, token - 1, :3].split((3, 1), -1)
+                moved.append(points @ rotation.mT + translation.mT)
         return torch.cat(moved, 1)[:, self.back]
 
 
@@ -155,24 +155,24 @@ class PointDecoder(nn.Module):
     def __init__(self, config: NeurokConfig) -> None:
         super().__init__()
         self.rigid = config.motion == "dual_quaternion"
-        self.enter = nn.Linear(TWIST, config.width)
+        self.state_in = nn.Linear(TWIST, config.width)
         self.block = Block(config.width, config.heads)
-        self.look = Block(config.width, config.heads)
+        self.cross_attention = Block(config.width, config.heads)
         self.out = mlp(config.width, config.width, 6 if self.rigid else 3)
 
-    def rig(self, encoding: Encoding, points: Tensor, claims: TokenAssignment) -> PointRig:
+    def rig(self, encoding: Encoding, points: Tensor, assignment: TokenAssignment) -> PointRig:
         """Ready to move `points` [B, N, 3]."""
         rest = encoding.mean.new_zeros(1, 1, TWIST)
-        still = self.numbers(encoding.tokens, claims.features, rest)
-        return PointRig(self, encoding, points, claims.features, still)
+        at_rest = self.numbers(encoding.tokens, assignment.features, rest)
+        return PointRig(self, encoding, points, assignment.features, at_rest)
 
     def numbers(self, tokens: Tensor, features: Tensor, z: Tensor) -> Tensor:
         """[B, N, 6 or 3] of points with features [B, N, W], before their value at rest is taken
         off. One shape may be asked for many states."""
-        state = self.block(tokens + self.enter(z))
-        return self.out(self.look(features.expand(len(state), -1, -1), state))
+        state = self.block(tokens + self.state_in(z))
+        return self.out(self.cross_attention(features.expand(len(state), -1, -1), state))
 
-    def follow(self, numbers: Tensor, points: Tensor) -> Tensor:
+    def move_points(self, numbers: Tensor, points: Tensor) -> Tensor:
         """Points [B, N, 3], each moved by its own numbers: turned about itself and shifted."""
         # A rigid motion of a single point about itself is its shift: the turn would go unseen. So
         # points turn about the middle of the box, which all of them share.
@@ -183,15 +183,15 @@ class PointDecoder(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class PointRig:
-    """Points [B, N, 3] with features [B, N, W]; `still` is what they say at rest."""
+    """Points [B, N, 3] with features [B, N, W]; `at_rest` is what they say at rest."""
 
     decoder: PointDecoder
     encoding: Encoding
     points: Tensor
     features: Tensor
-    still: Tensor
+    at_rest: Tensor
 
     def move(self, z: Tensor) -> Tensor:
         """Points [B, N, 3] at z [B, T, 6]."""
         numbers = self.decoder.numbers(self.encoding.tokens, self.features, z)
-        return self.decoder.follow(numbers - self.still, self.points)
+        return self.decoder.move_points(numbers - self.at_rest, self.points)

@@ -1,4 +1,4 @@
-"""Encoders: a mesh to tokens and the points they claim; a deformation, or a target, to a state."""
+"""Encoders: a mesh to tokens and skinning weights; a deformation or a target to a state."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class Encoding:
     screws: Tensor
     gains: Tensor
     mean: Tensor
-    claimants: Tensor
+    slots: Tensor
     shapes: Tensor
     groups: Tensor
-    votes: Tensor
+    component_logits: Tensor
 
     def double(self) -> Encoding:
         """In float64, for mechanics."""
@@ -94,15 +94,15 @@ class SlotAttention(nn.Module):
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
-        self.nobody = nn.Parameter(torch.randn(1, width) * 0.5)
+        self.background = nn.Parameter(torch.randn(1, width) * 0.5)
         self.query = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, width))
         self.learn = mlp(width + 10, 2 * width, width)
         self.block = Block(width, heads)
 
     def logits(self, tokens: Tensor, key: Tensor) -> Tensor:
         """[B, N, 1 + T] of keys [B, N, W]; column 0 is nobody's."""
-        nobody = self.nobody.expand(len(tokens), -1, -1)
-        query = torch.cat([nobody, self.query(tokens)], 1)
+        background = self.background.expand(len(tokens), -1, -1)
+        query = torch.cat([background, self.query(tokens)], 1)
         return key @ query.mT * key.shape[-1] ** -0.5
 
     def forward(self, tokens: Tensor, weights: Tensor, value: Tensor, points: Tensor) -> Tensor:
@@ -131,15 +131,17 @@ class PriorEncoder(nn.Module):
         self.group_in = mlp(width + 7, width, width)
         self.group_blocks = nn.ModuleList(Block(width, heads) for _ in range(2))
         self.group_out = mlp(width, width, width, zero=True)
-        self.group_vote = mlp(width, width, 1, zero=True, start=1.0)
+        self.component_gain = mlp(width, width, 1, zero=True, start=1.0)
         self.queries = nn.Parameter(torch.randn(config.tokens, width))
-        self.look = Block(width, heads)
+        self.cross_attention = Block(width, heads)
         self.key, self.value = nn.Linear(width, width), nn.Linear(width, width)
-        self.claims = nn.ModuleList(SlotAttention(width, heads) for _ in range(config.refinements))
-        self.read = Block(width, heads, expand=1)
+        self.slot_layers = nn.ModuleList(
+            SlotAttention(width, heads) for _ in range(config.refinements)
+        )
+        self.point_attention = Block(width, heads, expand=1)
         self.final_key = nn.Linear(width, width)
         self.final = SlotAttention(width, heads)
-        self.screws = JointAxisHead(width)
+        self.joint_axes = JointAxisHead(width)
 
     def forward(self, surface: PointFeatures) -> tuple[Encoding, TokenAssignment, MotionMixture]:
         """The encoding, the claims on the points it was made from, and how parts may move."""
@@ -151,18 +153,18 @@ class PriorEncoder(nn.Module):
         for block in self.group_blocks:
             groups = block(groups, mask=shapes[..., 6] > 0)
         own = own + scatter_to_points(self.group_out(groups), component)
-        tokens = self.look(self.queries.expand(len(own), -1, -1), own)
+        tokens = self.cross_attention(self.queries.expand(len(own), -1, -1), own)
         key, value = self.key(own), self.value(own)
-        for claim in cast(list[SlotAttention], [*self.claims]):
-            tokens = claim(tokens, claim.logits(tokens, key).softmax(-1), value, points)
-        claimants = tokens
-        logits, features = self._claim(own, claimants)
-        votes = pool(logits, component, count) * self.group_vote(groups)
-        claims = TokenAssignment(
-            self._share(logits + scatter_to_points(votes, component)), features
+        for layer in cast(list[SlotAttention], [*self.slot_layers]):
+            tokens = layer(tokens, layer.logits(tokens, key).softmax(-1), value, points)
+        slots = tokens
+        logits, features = self._slot_logits(own, slots)
+        component_logits = pool(logits, component, count) * self.component_gain(groups)
+        assignment = TokenAssignment(
+            self._share(logits + scatter_to_points(component_logits, component)), features
         )
-        tokens = self.final(tokens, claims.weights, value, points)
-        centres, radii, screws = self._screws(claims.weights.detach(), surface)
+        tokens = self.final(tokens, assignment.weights, value, points)
+        centres, radii, screws = self._screws(assignment.weights.detach(), surface)
         encoding = Encoding(
             tokens=tokens,
             centres=centres,
@@ -170,28 +172,28 @@ class PriorEncoder(nn.Module):
             screws=screws.frames,
             gains=screws.gains,
             mean=screws.mean,
-            claimants=claimants,
+            slots=slots,
             shapes=shapes,
             groups=self.group_out(groups),
-            votes=votes,
+            component_logits=component_logits,
         )
-        return encoding, claims, screws.mixture
+        return encoding, assignment, screws.mixture
 
-    def claim(self, encoding: Encoding, surface: PointFeatures) -> TokenAssignment:
+    def assign(self, encoding: Encoding, surface: PointFeatures) -> TokenAssignment:
         """Claims on further points of encoded shapes."""
         own = self._embed(surface, encoding.shapes) + scatter_to_points(
             encoding.groups, surface.component
         )
-        logits, features = self._claim(own, encoding.claimants)
-        votes = scatter_to_points(encoding.votes, surface.component)
-        return TokenAssignment(self._share(logits + votes), features)
+        logits, features = self._slot_logits(own, encoding.slots)
+        component_logits = scatter_to_points(encoding.component_logits, surface.component)
+        return TokenAssignment(self._share(logits + component_logits), features)
 
-    def reread(
-        self, encoding: Encoding, claims: TokenAssignment, surface: PointFeatures
+    def update_axes(
+        self, encoding: Encoding, assignment: TokenAssignment, surface: PointFeatures
     ) -> tuple[Encoding, MotionMixture]:
         """An encoding whose screws are read off other claims, such as settled ones."""
-        centres, radii, screws = self._screws(claims.weights, surface)
-        read = replace(
+        centres, radii, screws = self._screws(assignment.weights, surface)
+        updated = replace(
             encoding,
             centres=centres,
             radii=radii,
@@ -199,13 +201,13 @@ class PriorEncoder(nn.Module):
             gains=screws.gains,
             mean=screws.mean,
         )
-        return read, screws.mixture
+        return updated, screws.mixture
 
     def _screws(self, weights: Tensor, surface: PointFeatures) -> tuple[Tensor, Tensor, Screws]:
         """Middles, radii and screws of what tokens claim."""
         centres, radii = extents(weights[..., 1:], surface.points)
-        firm = component_logits(weights, surface.component, int(surface.component.max()) + 1)
-        screws = self.screws(firm, surface.points, surface.normals, centres, radii)
+        hard = harden_assignment(weights, surface.component, int(surface.component.max()) + 1)
+        screws = self.joint_axes(hard, surface.points, surface.normals, centres, radii)
         return centres, radii, screws
 
     def _share(self, logits: Tensor) -> Tensor:
@@ -218,9 +220,9 @@ class PriorEncoder(nn.Module):
         where = fourier(surface.points, self.octaves)
         return self.embed(torch.cat([where, surface.normals, shape, relative], -1))
 
-    def _claim(self, own: Tensor, claimants: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.read(own, claimants)
-        return self.final.logits(claimants, self.final_key(features)), features
+    def _slot_logits(self, own: Tensor, slots: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.point_attention(own, slots)
+        return self.final.logits(slots, self.final_key(features)), features
 
 
 class Posterior(nn.Module):
@@ -262,8 +264,8 @@ class TargetEncoder(nn.Module):
         width, heads = config.width, config.heads
         self.octaves = config.octaves
         self.embed = mlp(3 + 6 * config.octaves + 1, width, width)
-        self.enter = nn.Linear(width, width)
-        self.looks = nn.ModuleList(Block(width, heads) for _ in range(2))
+        self.token_in = nn.Linear(width, width)
+        self.cross_attentions = nn.ModuleList(Block(width, heads) for _ in range(2))
         self.blocks = nn.ModuleList(Block(width, heads) for _ in range(2))
         self.out = mlp(width, width, TWIST, zero=True)
 
@@ -272,9 +274,9 @@ class TargetEncoder(nn.Module):
         with torch.no_grad():
             away = torch.cdist(target, points).amin(-1, keepdim=True)
         seen = self.embed(torch.cat([fourier(target, self.octaves), 10 * away], -1))
-        tokens = self.enter(encoding.tokens)
-        for look, block in zip(self.looks, self.blocks, strict=True):
-            tokens = block(look(tokens, seen))
+        tokens = self.token_in(encoding.tokens)
+        for attention, block in zip(self.cross_attentions, self.blocks, strict=True):
+            tokens = block(attention(tokens, seen))
         return encoding.mean + self.out(tokens)
 
 
@@ -284,11 +286,11 @@ def sparse_softmax(logits: Tensor) -> Tensor:
     A point that is sure of its part then follows that part alone: still things stay exactly still,
     and rigid parts rigid. Weights depend on the mesh only, so the kink does not reach mechanics.
     """
-    cut = (logits.softmax(-1) - _LEAST_SHARE).relu()
-    return cut / cut.sum(-1, keepdim=True)
+    kept = (logits.softmax(-1) - _LEAST_SHARE).relu()
+    return kept / kept.sum(-1, keepdim=True)
 
 
-def component_logits(weights: Tensor, component: Tensor, count: int) -> Tensor:
+def harden_assignment(weights: Tensor, component: Tensor, count: int) -> Tensor:
     """Claims [B, N, 1 + T] in which components [B, N] that nearly agree do so entirely: a stray
     point would make the box of a part too large."""
     share = scatter_to_points(pool(weights, component, count), component)

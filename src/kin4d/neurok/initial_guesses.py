@@ -1,4 +1,4 @@
-"""Guessing: states in which a shape may look like a target, before any search."""
+"""Initial guesses: states for a target point cloud, to start a fit from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 from kin4d.neurok.model import EncodedShape, Neurok
 
-_LOOKED_AT = 512  # points of the target the network is shown
+_TARGET_POINTS = 512  # points of the target the network is shown
 
 
 @torch.no_grad()
@@ -19,7 +19,7 @@ def initial_guesses(
     Read by the network that was trained to, and from rest; each refined by letting the posterior
     read the nearest target of every point, again and again.
     """
-    some = torch.linspace(0, len(target) - 1, min(_LOOKED_AT, len(target))).long()
+    some = torch.linspace(0, len(target) - 1, min(_TARGET_POINTS, len(target))).long()
     first = net.guess(shape, target[some][None])
     found = []
     for z in (first, torch.zeros_like(first)):
@@ -27,7 +27,7 @@ def initial_guesses(
             found.append(z)
             moved = shape.rig.move(z)
             near = torch.cdist(moved[0], target).argmin(1)
-            z = net.read(shape, target[near][None])[0]
+            z = net.encode_pose(shape, target[near][None])[0]
             z = (basis @ (basis.mT @ z.flatten())).view_as(z)
         found.append(z)
     return torch.stack([z.flatten() for z in found])

@@ -1,9 +1,8 @@
-"""Screws: along which twists a part of a shape moves, read off the part and its surroundings.
+"""Joint axes: predicts which candidate axes a part moves along, and how far.
 
-Every part is offered the axes its box suggests (`hinges`). A network looks at the part and at what
-is near it in the frame of each axis, so that a door is a door wherever it stands, is told what
-would happen along it (`sweeps`), and says how likely the axis is, and how far along it the part may
-go.
+A network sees the part and its surroundings in the frame of each candidate axis
+(`axis_candidates`), with the gaps that moving along it would leave (`clearance_features`). It
+predicts the probability of the axis and the mean and deviation of the motion along it.
 """
 
 from __future__ import annotations
@@ -69,19 +68,19 @@ class PartFeatures:
     radii: Tensor
 
     @classmethod
-    def claimed(
-        cls, claims: Tensor, points: Tensor, normals: Tensor, centres: Tensor, radii: Tensor
+    def from_assignment(
+        cls, assignment: Tensor, points: Tensor, normals: Tensor, centres: Tensor, radii: Tensor
     ) -> PartFeatures:
         """By claims [B, N, 1 + T] on points and normals [B, N, 3], whose middles [B, T, 3] and
         radii [B, T] are known. Every shape has one at least: the largest counts, however small."""
-        size = claims[..., 1:].sum(1)
+        size = assignment[..., 1:].sum(1)
         live = (size > _LEAST_CLAIM) | F.one_hot(size.argmax(1), size.shape[1]).bool()
         shape, token = where = live.nonzero(as_tuple=True)
         return cls(
             shape=shape,
             token=token,
-            own=claims[shape, :, token + 1],
-            still=claims[shape, :, 0],
+            own=assignment[shape, :, token + 1],
+            still=assignment[shape, :, 0],
             points=points[shape],
             normals=normals[shape],
             centres=centres[where],
@@ -115,11 +114,13 @@ class JointAxisHead(nn.Module):
 
     @torch.no_grad()
     def forward(
-        self, claims: Tensor, points: Tensor, normals: Tensor, centres: Tensor, radii: Tensor
+        self, assignment: Tensor, points: Tensor, normals: Tensor, centres: Tensor, radii: Tensor
     ) -> Screws:
         """Of claims [B, N, 1 + T] on points and normals [B, N, 3], whose middles [B, T, 3] and
         radii [B, T] are known."""
-        mixture = self.look(PartFeatures.claimed(claims, points, normals, centres, radii))
+        mixture = self.predict(
+            PartFeatures.from_assignment(assignment, points, normals, centres, radii)
+        )
         rows, gains, mean = mixture.principal()
         where = mixture.shape, mixture.token
         eye = torch.eye(TWIST, dtype=rows.dtype, device=rows.device)
@@ -130,16 +131,16 @@ class JointAxisHead(nn.Module):
             mixture=mixture,
         )
 
-    def look(self, parts: PartFeatures) -> MotionMixture:
+    def predict(self, parts: PartFeatures) -> MotionMixture:
         """What parts are expected to do."""
         # Of a part that has no points, all are: nothing comes of it, but it has a box.
         mine = parts.own >= 0.5 * parts.own.amax(1, keepdim=True)
         inside, around = _surroundings(parts.points, mine)
         every = _pick(parts, mine, torch.cat([inside, around], 1))
         few = _pick(parts, mine, torch.cat([inside[:, :_SEEN], around[:, :_SEEN]], 1))
-        hinges = propose_axes(*every[:3], parts.centres)
-        twists = hinges.twists(parts.centres, parts.radii)
-        features = self.point(_seen(hinges, *few, parts.radii))
+        candidates = propose_axes(*every[:3], parts.centres)
+        twists = candidates.twists(parts.centres, parts.radii)
+        features = self.point(_point_features(candidates, *few, parts.radii))
         count = inside[:, :_SEEN].shape[1]
         own, near = features.split(count, 2)
         is_own, not_near = few[2][:, None, :, None].split(count, 2)
@@ -148,7 +149,7 @@ class JointAxisHead(nn.Module):
             (own * is_own).sum(2) / is_own.sum(2),
             (own - 9.0 * ~is_own).amax(2),
             (near - 9.0 * not_near).amax(2),
-            _about_axes(hinges, every[0], every[2], parts),
+            _axis_features(candidates, every[0], every[2], parts),
             clearance_features(
                 twists,
                 torch.where(few[2][:, :_SWEPT, None], swept, torch.nan),
@@ -157,20 +158,20 @@ class JointAxisHead(nn.Module):
                 parts.radii,
             ),
         ]
-        about = _about_part(every[0], every[2], parts)
-        seen = F.gelu(self.axis(torch.cat(gathered, -1)) + self.part(about)[:, None])
+        part_features = _part_features(every[0], every[2], parts)
+        seen = F.gelu(self.axis(torch.cat(gathered, -1)) + self.part(part_features)[:, None])
         # An axis is as likely as the others are not.
         seen = seen + F.gelu(seen + self.others(seen).mean(1, keepdim=True))
-        score, middle, spread = self.out(seen).unbind(-1)
-        loose, *free = self.free(about).split(1, -1)
+        score, mean, std = self.out(seen).unbind(-1)
+        loose, *free = self.free(part_features).split(1, -1)
         aside, up, tilt, spin = (LEAST_GAIN + F.softplus(one) for one in free)
         return MotionMixture(
             shape=parts.shape,
             token=parts.token,
             twists=twists,
-            likely=torch.cat([score, loose], -1).log_softmax(-1),
-            middle=middle,
-            spread=LEAST_GAIN + F.softplus(spread),
+            log_prob=torch.cat([score, loose], -1).log_softmax(-1),
+            mean=mean,
+            std=LEAST_GAIN + F.softplus(std),
             free=torch.cat([aside, aside, up, tilt, tilt, spin], -1),
         )
 
@@ -196,8 +197,8 @@ def _pick(parts: PartFeatures, mine: Tensor, some: Tensor) -> tuple[Tensor, Tens
     return parts.points[row, some], parts.normals[row, some], mine[row, some], still
 
 
-def _seen(
-    hinges: AxisCandidates,
+def _point_features(
+    candidates: AxisCandidates,
     points: Tensor,
     normals: Tensor,
     mine: Tensor,
@@ -205,38 +206,38 @@ def _seen(
     radii: Tensor,
 ) -> Tensor:
     """[M, C, K, 10] of points [M, K, 3], in the frame of every axis and radii of the part."""
-    place = hinges.enter(points) / radii[:, None, None, None]
-    facing = normals[:, None] @ hinges.frames.mT
-    far = place[..., :2].norm(dim=-1, keepdim=True)
-    lever = torch.linalg.cross(place, facing)[..., 2:]
-    flags = torch.stack([mine.to(place.dtype), still], -1)[:, None]
-    flags = flags.expand(-1, place.shape[1], -1, -1)
-    return torch.cat([place, facing, far, lever, flags], -1)
+    local = candidates.to_axis_frames(points) / radii[:, None, None, None]
+    local_normals = normals[:, None] @ candidates.frames.mT
+    far = local[..., :2].norm(dim=-1, keepdim=True)
+    moment_arm = torch.linalg.cross(local, local_normals)[..., 2:]
+    flags = torch.stack([mine.to(local.dtype), still], -1)[:, None]
+    flags = flags.expand(-1, local.shape[1], -1, -1)
+    return torch.cat([local, local_normals, far, moment_arm, flags], -1)
 
 
-def _about_axes(
-    hinges: AxisCandidates, points: Tensor, mine: Tensor, parts: PartFeatures
+def _axis_features(
+    candidates: AxisCandidates, points: Tensor, mine: Tensor, parts: PartFeatures
 ) -> Tensor:
     """[M, C, 13]: how far the part reaches in the frame of each axis, where it touches, how far its
     middle is, whether it would slide, how upright the axis is, and the part's size."""
     scale = parts.radii[:, None, None]
-    place = hinges.enter(points) / scale[..., None]
+    local = candidates.to_axis_frames(points) / scale[..., None]
     own = mine[:, None, :, None]
-    high = torch.where(own, place, -torch.inf).amax(2)
-    low = torch.where(own, place, torch.inf).amin(2)
-    touch = hinges.enter(hinges.touches[:, None]).squeeze(-2) / scale
-    arm = (parts.centres[:, None] - hinges.origins).norm(dim=-1, keepdim=True) / scale
-    upright = hinges.frames[..., 2, 2:]
-    slides = hinges.slides[None, :, None].to(place.dtype).expand_as(upright)
-    return torch.cat([high, low, touch, arm, slides, upright, scale.expand_as(upright)], -1)
+    high = torch.where(own, local, -torch.inf).amax(2)
+    low = torch.where(own, local, torch.inf).amin(2)
+    contact = candidates.to_axis_frames(candidates.contacts[:, None]).squeeze(-2) / scale
+    arm = (parts.centres[:, None] - candidates.origins).norm(dim=-1, keepdim=True) / scale
+    upright = candidates.frames[..., 2, 2:]
+    slides = candidates.slides[None, :, None].to(local.dtype).expand_as(upright)
+    return torch.cat([high, low, contact, arm, slides, upright, scale.expand_as(upright)], -1)
 
 
-def _about_part(points: Tensor, mine: Tensor, parts: PartFeatures) -> Tensor:
+def _part_features(points: Tensor, mine: Tensor, parts: PartFeatures) -> Tensor:
     """[M, 5]: height of the part's middle, how far out it is, how tall and how large the part is,
     and its share of the surface."""
     height = points[..., 2]
     tall = torch.where(mine, height, -torch.inf).amax(1) - torch.where(
         mine, height, torch.inf
     ).amin(1)
-    out, middle = parts.centres[:, :2].norm(dim=-1), parts.centres[:, 2]
-    return torch.stack([middle, out, tall, parts.radii, parts.own.mean(1)], -1)
+    out, height_of_centre = parts.centres[:, :2].norm(dim=-1), parts.centres[:, 2]
+    return torch.stack([height_of_centre, out, tall, parts.radii, parts.own.mean(1)], -1)

@@ -1,6 +1,6 @@
-"""The few layers all networks here are made of: attention blocks and point embedding.
+"""Layers shared by the networks: attention blocks, Fourier features of points, pooling.
 
-Activations are smooth: mechanics differentiates through them.
+Activations are smooth, because the simulator differentiates through them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from torch.nn import functional as F
 def fourier(points: Tensor, octaves: int) -> Tensor:
     """Embed points [..., 3] in unit boxes as [..., 3 + 6 octaves]: xyz, then sin and cos of them
     times pi, 2 pi, 4 pi, ..."""
-    turns = torch.pi * 2.0 ** torch.arange(octaves, dtype=points.dtype, device=points.device)
-    phase = (points[..., None, :] * turns[:, None]).flatten(-2)
+    frequencies = torch.pi * 2.0 ** torch.arange(octaves, dtype=points.dtype, device=points.device)
+    phase = (points[..., None, :] * frequencies[:, None]).flatten(-2)
     return torch.cat([points, phase.sin(), phase.cos()], -1)
 
 
@@ -41,10 +41,10 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Tensor | None = None):
         """`mask` [B, K] is True for what may be looked at; without a context x looks at itself."""
-        own = self.norm(x)
-        seen = own if context is None else self.norm_context(context)
-        key, value = self.key_value(seen).chunk(2, -1)
-        q, k, v = (self._split(part) for part in (self.query(own), key, value))
+        normed = self.norm(x)
+        attended = normed if context is None else self.norm_context(context)
+        key, value = self.key_value(attended).chunk(2, -1)
+        q, k, v = (self._split(part) for part in (self.query(normed), key, value))
         allowed = None if mask is None else mask[:, None, None, :]
         mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)
         return self.out(mixed.transpose(1, 2).flatten(2))

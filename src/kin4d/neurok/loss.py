@@ -1,4 +1,4 @@
-"""What the model is trained to make small, and how it is judged while it trains."""
+"""Loss and validation metrics of NeuROK."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LossWeights:
         divergence: Of KL(posterior || prior) per shape, against the mean squared error per point
             (lambda of the paper).
         robust: Of the mean distance, which keeps small parts and still ones from being neglected.
-        parting: Of telling the parts apart, where they are known.
+        parting: Of telling the parts assignment, where they are known.
         guess: Of the squared error of states guessed from targets.
         screws: Of how unlikely the motions of parts are, given what is expected of them.
         rise: Share of training over which divergence and robust rise to full weight.
@@ -57,56 +57,58 @@ def neurok_loss(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss and its terms, when a share `done` of training is behind."""
     some = torch.randperm(batch.moved.shape[1], device=batch.moved.device)[: weights.seen]
-    outcome: ForwardOutput = model(batch.surface, batch.moved, batch.moved[:, some], batch.part)
+    output: ForwardOutput = model(batch.surface, batch.moved, batch.moved[:, some], batch.part)
     rise = min(1.0, done / weights.rise)
-    squared = (outcome.moved - batch.moved).square().sum(-1)
+    squared = (output.moved - batch.moved).square().sum(-1)
     distance = ((squared + 1e-4).sqrt() - 1e-2).mean()
-    variance, prior = outcome.log_variance.exp(), outcome.shape.encoding.mean
-    divergence = variance + (outcome.mean - prior).square() - 1 - outcome.log_variance
+    variance, prior = output.log_variance.exp(), output.shape.encoding.mean
+    divergence = variance + (output.mean - prior).square() - 1 - output.log_variance
     divergence = 0.5 * divergence.sum((1, 2)).mean()
-    apart = assignment_loss(outcome.shape.claims.weights, batch.part)
-    guessed = (outcome.guessed - batch.moved).square().sum(-1).mean()
-    unlikely = outcome.mixture.unlikely(outcome.twists).mean()
+    assignment = assignment_loss(output.shape.assignment.weights, batch.part)
+    guessed = (output.guessed - batch.moved).square().sum(-1).mean()
+    nll = output.mixture.nll(output.twists).mean()
     total = (
         squared.mean()
         + rise * weights.robust * distance
         + rise * weights.divergence * divergence
-        + weights.parting * apart
+        + weights.parting * assignment
         + weights.guess * guessed
-        + weights.screws * unlikely
+        + weights.screws * nll
     )
     terms = {
         "squared": squared.mean(),
         "distance": distance,
         "divergence": divergence,
-        "parting": apart,
+        "parting": assignment,
         "guessed": guessed,
-        "screws": unlikely,
+        "screws": nll,
     }
     return total, terms
 
 
 @torch.no_grad()
 def evaluate_neurok(model: Neurok, batches: list[NeurokBatch]) -> dict[str, float]:
-    """How well held-out motions are told back, against not moving at all (which scores 1).
+    """How well held-out motions are reconstructed back, against not moving at all (which scores 1).
 
     `ratio` is by the posterior, `guess` from unordered targets; `still` is how far still points are
     moved, as a share of the shape's size.
     """
-    told, guessed, true, still = [], [], [], []
+    reconstructed, guessed, true, still = [], [], [], []
     for batch in batches:
         shape = model.encode(batch.surface)
         order = torch.arange(batch.moved.shape[1] - 1, -1, -1)
-        error = (shape.rig.move(model.read(shape, batch.moved)[0]) - batch.moved).norm(dim=-1)
+        error = (shape.rig.move(model.encode_pose(shape, batch.moved)[0]) - batch.moved).norm(
+            dim=-1
+        )
         guess = shape.rig.move(model.guess(shape, batch.moved[:, order])) - batch.moved
         far = (batch.moved - batch.surface.points).norm(dim=-1)
-        told.append(error.mean())
+        reconstructed.append(error.mean())
         guessed.append(guess.norm(dim=-1).mean())
         true.append(far.mean())
         still.append(error[far < 1e-5])
     motion = torch.stack(true).mean()
     return {
-        "ratio": float(torch.stack(told).mean() / motion),
+        "ratio": float(torch.stack(reconstructed).mean() / motion),
         "guess": float(torch.stack(guessed).mean() / motion),
         "still": float(torch.cat(still).mean()) if any(len(s) for s in still) else 0.0,
     }

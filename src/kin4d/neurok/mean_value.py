@@ -1,4 +1,4 @@
-"""Mean value coordinates: how the corners of a closed cage carry the points around it.
+"""Mean value coordinates: weights by which the corners of a closed cage move the points inside.
 
 Ju, Schaefer and Warren, "Mean Value Coordinates for Closed Triangular Meshes", SIGGRAPH 2005.
 """

@@ -1,8 +1,8 @@
-"""NeuROK: a conditional variational autoencoder of how shapes move.
+"""Neurok: a conditional variational autoencoder of how shapes move.
 
-A shape (points, normals, components) gives tokens, the points they claim, and a prior N(mean, 1)
-over states z [T, 6]. A deformation of the shape gives a posterior over z; an unordered target gives
-a guess. The decoder moves the points for any z, and z = 0 moves nothing.
+The prior encoder turns a shape (points, normals, components) into tokens, skinning weights and a
+prior N(mean, 1) over states z [T, 6]. The posterior encoder turns a deformation into z, the target
+encoder an unordered point cloud. The decoder moves the points for any z; z = 0 moves nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kin4d.neurok.joint_axes import PartFeatures
 from kin4d.neurok.motion_mixture import MotionMixture
 from kin4d.neurok.twists import extents, fit_twists
 
-_TAUGHT = 32  # parts a step of training learns screws from: looking at them is dear
+_AXIS_PARTS = 32  # parts a step of training learns screws from: looking at them is dear
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class EncodedShape:
 
     surface: PointFeatures
     encoding: Encoding
-    claims: TokenAssignment
+    assignment: TokenAssignment
     rig: Rig
     mixture: MotionMixture
 
@@ -63,19 +63,19 @@ class Neurok(nn.Module):
 
     def encode(self, surface: PointFeatures) -> EncodedShape:
         """Everything that depends on the mesh alone."""
-        encoding, claims, mixture = self.prior(surface)
-        rig = self.decoder.rig(encoding, surface.points, claims)
-        return EncodedShape(surface, encoding, claims, rig, mixture)
+        encoding, assignment, mixture = self.prior(surface)
+        rig = self.decoder.rig(encoding, surface.points, assignment)
+        return EncodedShape(surface, encoding, assignment, rig, mixture)
 
     def drive(self, shape: EncodedShape, surface: PointFeatures) -> Rig:
         """A rig of other points of the same shapes, such as their vertices."""
-        claims = self.prior.claim(shape.encoding, surface)
-        return self.decoder.rig(shape.encoding, surface.points, claims)
+        assignment = self.prior.assign(shape.encoding, surface)
+        return self.decoder.rig(shape.encoding, surface.points, assignment)
 
-    def read(self, shape: EncodedShape, moved: Tensor) -> tuple[Tensor, Tensor]:
+    def encode_pose(self, shape: EncodedShape, moved: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and logarithm of variance [B, T, 6] of the state in which the shape's points
         [B, N, 3] are at `moved`."""
-        weights, points = shape.claims.weights, shape.surface.points
+        weights, points = shape.assignment.weights, shape.surface.points
         return self.posterior(shape.encoding, weights, points, moved)
 
     def guess(self, shape: EncodedShape, target: Tensor) -> Tensor:
@@ -88,7 +88,7 @@ class Neurok(nn.Module):
         """All that training looks at, for points that go to `moved` [B, N, 3]; `target` [B, M, 3]
         is an unordered sample of the same state, and `part` [B, N] as in `Batch`."""
         shape = self.encode(surface)
-        mean, log_variance = self.read(shape, moved)
+        mean, log_variance = self.encode_pose(shape, moved)
         mixture, twists = self._expect(shape, moved, part)
         z = mean + torch.randn_like(mean) * (0.5 * log_variance).exp()
         return ForwardOutput(
@@ -106,15 +106,17 @@ class Neurok(nn.Module):
     ) -> tuple[MotionMixture, Tensor]:
         """How some parts were expected to move, and what they did: true parts where they are known,
         else those that tokens claim."""
-        surface, claims = shape.surface, shape.claims.weights.detach()
-        width = max(claims.shape[-1], int(part.max()) + 1)
-        known = F.one_hot(part.clamp(min=0), width).to(claims.dtype)
-        claims = F.pad(claims, (0, width - claims.shape[-1]))
-        claims = torch.where((part >= 0).all(1)[:, None, None], known, claims)
-        centres, radii = extents(claims[..., 1:], surface.points)
-        twists, _ = fit_twists(claims[..., 1:], surface.points, moved, centres, radii)
-        parts = PartFeatures.claimed(claims, surface.points, surface.normals, centres, radii)
-        mixture = self.prior.screws.look(parts.some(_TAUGHT))
+        surface, assignment = shape.surface, shape.assignment.weights.detach()
+        width = max(assignment.shape[-1], int(part.max()) + 1)
+        known = F.one_hot(part.clamp(min=0), width).to(assignment.dtype)
+        assignment = F.pad(assignment, (0, width - assignment.shape[-1]))
+        assignment = torch.where((part >= 0).all(1)[:, None, None], known, assignment)
+        centres, radii = extents(assignment[..., 1:], surface.points)
+        twists, _ = fit_twists(assignment[..., 1:], surface.points, moved, centres, radii)
+        parts = PartFeatures.from_assignment(
+            assignment, surface.points, surface.normals, centres, radii
+        )
+        mixture = self.prior.joint_axes.predict(parts.some(_AXIS_PARTS))
         return mixture, twists[mixture.shape, mixture.token]
 
 

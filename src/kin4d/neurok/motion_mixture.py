@@ -1,4 +1,4 @@
-"""Mixture: what a part may do: go along one of the axes offered to it, or anywhere."""
+"""MotionMixture: predicted distribution of a part's motion over candidate axes."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ class MotionMixture:
     shape: Tensor
     token: Tensor
     twists: Tensor
-    likely: Tensor
-    middle: Tensor
-    spread: Tensor
+    log_prob: Tensor
+    mean: Tensor
+    std: Tensor
     free: Tensor
 
-    def unlikely(self, twist: Tensor) -> Tensor:
+    def nll(self, twist: Tensor) -> Tensor:
         """[M] negative logarithm of the density of twists [M, 6], but for a constant."""
         along = (self.twists @ twist[..., None]).squeeze(-1)
         square = twist.square().sum(-1, keepdim=True) - along.square()
         # Linear from afar: a part that hangs on another moves along no axis of its own.
         aside = (square.clamp(min=0) / _ASIDE**2 + 1).sqrt() - 1
-        axes = _log_normal((along - self.middle) / self.spread, self.spread) - aside
+        axes = _log_normal((along - self.mean) / self.std, self.std) - aside
         axes = axes - (TWIST - 1) * math.log(_ASIDE)
         free = _log_normal(twist / self.free, self.free).sum(-1, keepdim=True)
-        return -torch.logsumexp(self.likely + torch.cat([axes, free], -1), -1)
+        return -torch.logsumexp(self.log_prob + torch.cat([axes, free], -1), -1)
 
     @torch.no_grad()
-    def likeliest(self) -> tuple[Tensor, Tensor]:
+    def most_likely(self) -> tuple[Tensor, Tensor]:
         """[M] the axis each part is expected to go along, and how far; axes that are offered twice
         count together. A narrow axis may be likely just because parts often stay: it does not
         count for more than how far it goes."""
-        far = (self.middle.square() + self.spread.square()).sqrt()
-        expected = self.likely[:, :-1].exp() * far
+        far = (self.mean.square() + self.std.square()).sqrt()
+        expected = self.log_prob[:, :-1].exp() * far
         alike = (self.twists @ self.twists.mT).abs() > _SAME
         total = (alike.to(expected.dtype) @ expected[..., None]).squeeze(-1)
         best = torch.where(total > 0.99 * total.amax(1, keepdim=True), expected, -1.0).argmax(1)
@@ -67,32 +67,32 @@ class MotionMixture:
     def principal(self) -> tuple[Tensor, Tensor, Tensor]:
         """Orthonormal rows [M, 6, 6], gains and means [M, 6]: the likeliest axis first, then what
         is left of the spread, widest first."""
-        best, expected = self.likeliest()
+        best, expected = self.most_likely()
         row = torch.arange(len(best), device=best.device)
-        spread = self._covariance()
+        covariance = self._covariance()
         # Parts that rather go anywhere have no axis: their widest direction comes first.
-        loose = self.likely[:, -1].exp() * self.free.norm(dim=-1) > expected
-        widest = torch.linalg.eigh(spread)[1][..., -1]
+        loose = self.log_prob[:, -1].exp() * self.free.norm(dim=-1) > expected
+        widest = torch.linalg.eigh(covariance)[1][..., -1]
         first = torch.where(loose[:, None], widest, self.twists[row, best])
-        wide = (first[:, None] @ spread @ first[..., None]).flatten().sqrt()
+        wide = (first[:, None] @ covariance @ first[..., None]).flatten().sqrt()
         across = torch.eye(TWIST, dtype=first.dtype, device=first.device)
         across = across - first[..., None] * first[:, None]
-        values, vectors = torch.linalg.eigh(across @ spread @ across)
+        values, vectors = torch.linalg.eigh(across @ covariance @ across)
         frames = torch.cat([first[:, None], vectors[..., 1:].flip(-1).mT], 1)
-        gain = torch.where(loose, wide, self.spread[row, best])
+        gain = torch.where(loose, wide, self.std[row, best])
         gains = torch.cat([gain[:, None], values[:, 1:].flip(-1).clamp(min=0).sqrt()], -1)
-        mean = torch.where(loose, 0.0, self.middle[row, best] / gain)
+        mean = torch.where(loose, 0.0, self.mean[row, best] / gain)
         return frames, gains.clamp(min=LEAST_GAIN), F.pad(mean[:, None], (0, TWIST - 1))
 
     def _covariance(self) -> Tensor:
         """[M, 6, 6] mean square of twists, about no motion."""
-        chance = self.likely.exp()
-        square = chance[:, :-1] * (self.middle.square() + self.spread.square())
-        anywhere = chance[:, -1:] * self.free.square() + LEAST_GAIN**2
+        prob = self.log_prob.exp()
+        square = prob[:, :-1] * (self.mean.square() + self.std.square())
+        anywhere = prob[:, -1:] * self.free.square() + LEAST_GAIN**2
         return self.twists.mT @ (self.twists * square[..., None]) + torch.diag_embed(anywhere)
 
 
-def _log_normal(away: Tensor, spread: Tensor) -> Tensor:
+def _log_normal(away: Tensor, std: Tensor) -> Tensor:
     """Logarithm of the density of a normal variable `away` standard deviations off; linear in it
     from afar: a single wild motion must not blow up the spread."""
-    return -F.huber_loss(away, torch.zeros_like(away), reduction="none", delta=3.0) - spread.log()
+    return -F.huber_loss(away, torch.zeros_like(away), reduction="none", delta=3.0) - std.log()

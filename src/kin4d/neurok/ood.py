@@ -1,4 +1,4 @@
-"""Familiarity: how like the shapes of training a shape is, as the model sees it."""
+"""Out-of-distribution detection: how close a shape is to the training shapes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from kin4d.neurok.encoders import Encoding, PointFeatures
 from kin4d.neurok.model import Neurok
 
-_LEAST = 0.05  # deviation that counts, against that along the widest axis
+_MIN_DEVIATION = 0.05  # deviation that counts, against that along the widest axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,8 @@ class OodDetector:
 
     def confidence(self, encoding: Encoding) -> Tensor:
         """[B] share of training shapes that are stranger than these, 0 to 1."""
-        place = torch.searchsorted(self.distances, self.distance(encoding).contiguous())
-        return 1 - place / len(self.distances)
+        rank = torch.searchsorted(self.distances, self.distance(encoding).contiguous())
+        return 1 - rank / len(self.distances)
 
     @classmethod
     def of(cls, model: Neurok, surfaces: Iterable[PointFeatures]) -> OodDetector:
@@ -50,10 +50,10 @@ class OodDetector:
         variance, axes = torch.linalg.eigh((seen - mean).mT @ (seen - mean) / len(seen))
         deviation = variance.clamp(min=0).sqrt()
         # Where training shapes hardly differ, a small difference is not yet a strange shape.
-        whiten = axes / deviation.clamp(min=_LEAST * float(deviation[-1]))
+        whiten = axes / deviation.clamp(min=_MIN_DEVIATION * float(deviation[-1]))
         distances = ((seen - mean) @ whiten).square().mean(-1).sqrt()
-        marks = torch.linspace(0, 1, 201, dtype=distances.dtype)
-        return cls(mean, whiten, torch.quantile(distances, marks))
+        levels = torch.linspace(0, 1, 201, dtype=distances.dtype)
+        return cls(mean, whiten, torch.quantile(distances, levels))
 
 
 def _summary(encoding: Encoding) -> Tensor:

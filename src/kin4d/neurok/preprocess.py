@@ -1,4 +1,4 @@
-"""From a mesh to what the networks take: points in a unit box, z up, with components."""
+"""Preprocessing: from a mesh to network input, points in a z-up unit box with component ids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class UnitBox:
         scale: 1/m.
     """
 
-    turn: np.ndarray
+    rotation: np.ndarray
     centre: np.ndarray
     scale: float
 
@@ -35,22 +35,22 @@ class UnitBox:
         """The box of vertices [V, 3] (m) whose `up` axis is "y" or "z"."""
         if up not in ("y", "z"):
             raise InputError("which axis points up?", value=up, allowed="'y' or 'z'")
-        turn = np.eye(3) if up == "z" else np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
-        turned = vertices @ turn.T
-        low, high = turned.min(0), turned.max(0)
-        return cls(turn, (low + high) / 2, 1.0 / float((high - low).max()))
+        rotation = np.eye(3) if up == "z" else np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
+        rotated = vertices @ rotation.T
+        low, high = rotated.min(0), rotated.max(0)
+        return cls(rotation, (low + high) / 2, 1.0 / float((high - low).max()))
 
     @property
     def matrix(self) -> np.ndarray:
         """[4, 4] from the world to the box."""
         matrix = np.eye(4)
-        matrix[:3, :3] = self.turn * self.scale
+        matrix[:3, :3] = self.rotation * self.scale
         matrix[:3, 3] = -self.centre * self.scale
         return matrix
 
-    def enter(self, world: np.ndarray) -> np.ndarray:
+    def normalize(self, world: np.ndarray) -> np.ndarray:
         """World points [..., 3] (m) to the box."""
-        return (world @ self.turn.T - self.centre) * self.scale
+        return (world @ self.rotation.T - self.centre) * self.scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +73,12 @@ class MeshSample:
 def sample_mesh(mesh: Mesh, *, up: str = "z", points: int = 1024, seed: int = 0) -> MeshSample:
     """Sample a mesh for the networks."""
     box = UnitBox.of(mesh.vertices, up=up)
-    inside = box.enter(mesh.vertices)
+    normalized = box.normalize(mesh.vertices)
     samples = sample_surface(mesh, points, seed=seed)
-    shown = samples.points(inside)
-    group = _groups(mesh, inside, samples, shown)
-    surface = _surface(shown, samples.normals(inside), group[samples.corners[:, 0]])
-    vertices = _surface(inside, _broadest_normals(inside, mesh.faces), group)
+    points_in_box = samples.points(normalized)
+    group = _groups(mesh, normalized, samples, points_in_box)
+    surface = _surface(points_in_box, samples.normals(normalized), group[samples.corners[:, 0]])
+    vertices = _surface(normalized, _broadest_normals(normalized, mesh.faces), group)
     return MeshSample(box, samples, surface, vertices)
 
 
@@ -91,7 +91,7 @@ def _surface(points: np.ndarray, normals: np.ndarray, group: np.ndarray) -> Poin
 
 
 def _groups(
-    mesh: Mesh, vertices: np.ndarray, samples: SurfaceSamples, shown: np.ndarray
+    mesh: Mesh, vertices: np.ndarray, samples: SurfaceSamples, points_in_box: np.ndarray
 ) -> np.ndarray:
     """[V] component of each vertex, counted from 0: the `MOST_GROUPS` with most samples.
 
@@ -101,16 +101,16 @@ def _groups(
     sampled = ids[samples.corners[:, 0]]
     seen, count = np.unique(sampled, return_counts=True)
     seen = seen[np.argsort(-count, kind="stable")[:MOST_GROUPS]]
-    number = np.full(int(ids.max()) + 1, -1)
-    number[seen] = np.arange(len(seen))
-    group = number[ids]
+    index = np.full(int(ids.max()) + 1, -1)
+    index[seen] = np.arange(len(seen))
+    group = index[ids]
     lost = np.flatnonzero(group < 0)
     if len(lost):
         from scipy.spatial import KDTree
 
-        kept = np.flatnonzero(number[sampled] >= 0)
-        nearest = KDTree(shown[kept]).query(vertices[lost])[1]
-        group[lost] = number[sampled[kept[nearest]]]
+        kept = np.flatnonzero(index[sampled] >= 0)
+        nearest = KDTree(points_in_box[kept]).query(vertices[lost])[1]
+        group[lost] = index[sampled[kept[nearest]]]
     return group
 
 

@@ -1,9 +1,13 @@
-"""A NeuROK model's weights: found by name, read with suspicion, written with their config."""
+"""Weights of NeuROK models: found by name, validated when read, saved with their config."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+
+from torch import Tensor
 
 from kin4d.neurok.config import NeurokConfig
 from kin4d.neurok.model import Neurok
@@ -17,7 +21,20 @@ from kin4d.training.weights import weights_file as weights_file_of
 VERSION = 3
 """Of the weights' layout; others are refused."""
 
-_FAMILIAR = "familiarity."
+_OOD = "ood."
+
+_OLD_NAMES = (
+    (r"^familiarity\.", _OOD),
+    (r"^prior\.claims\.", "prior.slot_layers."),
+    (r"^prior\.screws\.", "prior.joint_axes."),
+    (r"^prior\.read\.", "prior.point_attention."),
+    (r"^prior\.group_vote\.", "prior.component_gain."),
+    (r"^(prior|decoder)\.look\.", r"\1.cross_attention."),
+    (r"^target\.looks\.", "target.cross_attentions."),
+    (r"^target\.enter\.", "target.token_in."),
+    (r"^decoder\.(motion\.)?enter\.", r"decoder.\1state_in."),
+    (r"\.nobody$", ".background"),
+)  # of tensors in files written before 0.5, as regular expressions
 
 
 def from_pretrained(name: str | Path) -> tuple[Neurok, OodDetector | None]:
@@ -27,15 +44,26 @@ def from_pretrained(name: str | Path) -> tuple[Neurok, OodDetector | None]:
         name: One that ships ("small"), a .safetensors file, a folder with one, or "owner/name" on
             the Hugging Face hub.
     """
-    tensors, about = read_weights(
+    tensors, metadata = read_weights(
         neurok_weights_file(name), model="neurok", version=VERSION, train="kin4d train neurok"
     )
-    known = {k[len(_FAMILIAR) :]: tensors.pop(k) for k in list(tensors) if k.startswith(_FAMILIAR)}
-    model = Neurok(NeurokConfig.from_dict(about["config"]))
+    tensors = rename_tensors(tensors)
+    ood_tensors = {k[len(_OOD) :]: tensors.pop(k) for k in list(tensors) if k.startswith(_OOD)}
+    model = Neurok(NeurokConfig.from_dict(metadata["config"]))
     check_state_dict(model.state_dict(), tensors)
     model.load_state_dict(tensors)
     model.requires_grad_(False).eval()
-    return model, OodDetector(**known) if known else None
+    return model, OodDetector(**ood_tensors) if ood_tensors else None
+
+
+def rename_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors under the names that the model has now, whichever version wrote the file."""
+    renamed = {}
+    for name, tensor in tensors.items():
+        for old, new in _OLD_NAMES:
+            name = re.sub(old, new, name)
+        renamed[name] = tensor
+    return renamed
 
 
 @lru_cache(maxsize=4)
@@ -45,14 +73,14 @@ def cached_model(name: str) -> tuple[Neurok, OodDetector | None]:
 
 
 def save_pretrained(
-    path: str | Path, model: Neurok, familiarity: OodDetector | None, about: dict
+    path: str | Path, model: Neurok, ood: OodDetector | None, metadata: dict
 ) -> None:
-    """Write weights that `from_pretrained` reads; `about` tells how they came to be."""
+    """Write weights that `from_pretrained` reads; `metadata` tells how they came to be."""
     tensors = dict(model.state_dict())
-    if familiarity is not None:
-        tensors |= {f"{_FAMILIAR}{name}": t for name, t in familiarity.tensors().items()}
-    said = {**about, "model": "neurok", "version": VERSION, "config": model.config.to_dict()}
-    save_tensors(path, tensors, said)
+    if ood is not None:
+        tensors |= {f"{_OOD}{name}": t for name, t in ood.tensors().items()}
+    full = {**metadata, "model": "neurok", "version": VERSION, "config": model.config.to_dict()}
+    save_tensors(path, tensors, full)
 
 
 def neurok_weights_file(name: str | Path) -> Path:

@@ -1,8 +1,8 @@
-"""Reduction: from the state z of all tokens to the few coordinates q that really move a shape.
+"""Reduction: from the state z of all tokens to the few coordinates q that move a shape.
 
-Per shape, over its own prior N(mean, 1): the directions of z that move the points most. The paper
-looks at the gradient of the length of the displacement, which is blind to motions of constant
-length; the default here is the mean kinetic metric E[J^T M J], which sees every motion.
+Per shape, over its own prior N(mean, 1), these are the directions of z that move the points most.
+The paper uses the gradient of the displacement norm, which does not see motion of constant norm.
+The default here is the mean kinetic metric E[J^T M J], which sees every motion.
 """
 
 from __future__ import annotations
@@ -129,10 +129,10 @@ def varimax(basis: Tensor, *, rounds: int = 50) -> Tensor:
     k = basis.shape[1]
     if k < 2:
         return basis
-    turn = torch.eye(k, dtype=basis.dtype)
+    rotation = torch.eye(k, dtype=basis.dtype)
     for _ in range(rounds):
-        turned = basis @ turn
-        cubic = turned**3 - turned * turned.square().mean(0)
+        rotated = basis @ rotation
+        cubic = rotated**3 - rotated * rotated.square().mean(0)
         u, _, vh = torch.linalg.svd(basis.mT @ cubic)
-        turn = u @ vh
-    return basis @ turn
+        rotation = u @ vh
+    return basis @ rotation

@@ -1,9 +1,9 @@
-"""Settling: what nearly all of a piece follows, all of it follows.
+"""SegmentedShape: token assignments of a mesh, made consistent within its components and patches.
 
-Networks look at points one by one; pieces of a surface know better. A connected component that
-nearly agrees moves as one. Where a component is shared, as where a door and its frame were modelled
-in one piece, its patches (regions without a crease) decide for themselves. What agrees on nothing,
-such as cloth, stays shared: pieces are a hint, never a rule.
+Networks assign points one by one. A connected component whose points nearly agree follows one
+token. Where a component is shared, such as a door modelled in one piece with its frame, its patches
+(regions without a crease) are assigned separately. Where points disagree, as in cloth, weights stay
+blended.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PATCH = 0.6  # the same of a patch, which is smaller and flatter
 _MOST = 0.5  # the same, where nothing is to be shared
 _SEEN = 3  # samples from which on they speak for a patch; else its vertices do
 _CHUNK = 65_536  # points the networks look at together
-_HOLD = 0.6  # unit boxes from what is held at which points are nearly two thirds free
+_PIN_RADIUS = 0.6  # unit boxes from what is held at which points are nearly two thirds free
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class SegmentedShape:
 
     net: Neurok
     mesh: Mesh
-    reading: MeshSample
+    mesh_sample: MeshSample
     shape: EncodedShape
     vertices: TokenAssignment
 
@@ -73,7 +73,7 @@ class SegmentedShape:
         return np.unique(np.stack([component, patch], 1), axis=0, return_inverse=True)[1].ravel()
 
     @torch.no_grad()
-    def following(self, parts: np.ndarray) -> SegmentedShape:
+    def with_parts(self, parts: np.ndarray) -> SegmentedShape:
         """The same with triangles that follow `parts` [F], where -1 leaves it at what is claimed;
         screws are read off anew."""
         winner = torch.from_numpy(np.array(parts, np.int64))
@@ -89,54 +89,55 @@ class SegmentedShape:
             weight.index_add_(0, corner, areas)
         # Between settled pieces a vertex goes with the larger one: a blend would bend both. A
         # vertex of no face keeps its own claims.
-        firm = torch.ones(len(own), dtype=torch.bool)
-        firm[faces[winner < 0].flatten()] = False
+        unshared = torch.ones(len(own), dtype=torch.bool)
+        unshared[faces[winner < 0].flatten()] = False
         blend = total / weight.clamp(min=1e-30)[:, None]
         hard = F.one_hot(total.argmax(-1), own.shape[-1]).to(own.dtype)
-        settled = torch.where(firm[:, None], hard, blend)
-        settled = torch.where(weight[:, None] > 0, settled, own)
-        face, surface = torch.from_numpy(self.reading.samples.face), self.reading.surface
+        snapped = torch.where(unshared[:, None], hard, blend)
+        snapped = torch.where(weight[:, None] > 0, snapped, own)
+        face, surface = torch.from_numpy(self.mesh_sample.samples.face), self.mesh_sample.surface
         sampled = torch.where(
-            (winner[face] >= 0)[:, None], alone[face], self.shape.claims.weights[0]
+            (winner[face] >= 0)[:, None], alone[face], self.shape.assignment.weights[0]
         )
-        claims = TokenAssignment(sampled[None], self.shape.claims.features)
-        encoding, mixture = self.net.prior.reread(self.shape.encoding, claims, surface)
-        rig = self.net.decoder.rig(encoding, surface.points, claims)
-        shape = replace(self.shape, encoding=encoding, claims=claims, rig=rig, mixture=mixture)
+        assignment = TokenAssignment(sampled[None], self.shape.assignment.features)
+        encoding, mixture = self.net.prior.update_axes(self.shape.encoding, assignment, surface)
+        rig = self.net.decoder.rig(encoding, surface.points, assignment)
+        shape = replace(
+            self.shape, encoding=encoding, assignment=assignment, rig=rig, mixture=mixture
+        )
         return replace(
-            self, shape=shape, vertices=TokenAssignment(settled[None], self.vertices.features)
+            self, shape=shape, vertices=TokenAssignment(snapped[None], self.vertices.features)
         )
 
-    def holding(self, held: np.ndarray) -> SegmentedShape:
-        """The same with vertices `held` [H] that stay, and others that follow their tokens the less
-        the nearer they are to these."""
+    def with_pins(self, pinned: np.ndarray) -> SegmentedShape:
+        """The same with vertices `pinned` [H] fixed; others move less the nearer they are."""
         from scipy.spatial import KDTree
 
         count = len(self.mesh.vertices)
-        if held.ndim != 1 or held.min() < 0 or held.max() >= count:
+        if pinned.ndim != 1 or pinned.min() < 0 or pinned.max() >= count:
             raise InputError(
-                f"vertices of '{self.mesh.name}' that are held",
-                value=held.tolist(),
+                f"pinned vertices of '{self.mesh.name}'",
+                value=pinned.tolist(),
                 allowed=f"numbers from 0 to {count - 1}",
             )
-        near = KDTree(self.reading.vertices.points[0, held].numpy())
+        near = KDTree(self.mesh_sample.vertices.points[0, pinned].numpy())
 
-        def loosened(claims: TokenAssignment, points: Tensor) -> TokenAssignment:
-            free = torch.from_numpy(-np.expm1(-near.query(points.numpy())[0] / _HOLD))
-            moved = free.to(claims.weights)[:, None] * claims.weights[..., 1:]
+        def pin(assignment: TokenAssignment, points: Tensor) -> TokenAssignment:
+            free = torch.from_numpy(-np.expm1(-near.query(points.numpy())[0] / _PIN_RADIUS))
+            moved = free.to(assignment.weights)[:, None] * assignment.weights[..., 1:]
             still = 1 - moved.sum(-1, keepdim=True)
-            return TokenAssignment(torch.cat([still, moved], -1), claims.features)
+            return TokenAssignment(torch.cat([still, moved], -1), assignment.features)
 
-        claims = loosened(self.shape.claims, self.reading.surface.points[0])
-        shape = replace(self.shape, claims=claims)
+        assignment = pin(self.shape.assignment, self.mesh_sample.surface.points[0])
+        shape = replace(self.shape, assignment=assignment)
         return replace(
-            self, shape=shape, vertices=loosened(self.vertices, self.reading.vertices.points[0])
+            self, shape=shape, vertices=pin(self.vertices, self.mesh_sample.vertices.points[0])
         )
 
 
 @torch.no_grad()
 def snap_to_components(
-    net: Neurok, mesh: Mesh, reading: MeshSample, *, rigid: bool = False
+    net: Neurok, mesh: Mesh, mesh_sample: MeshSample, *, rigid: bool = False
 ) -> SegmentedShape:
     """Encode a mesh, and settle the claims on its samples and on its vertices.
 
@@ -146,30 +147,32 @@ def snap_to_components(
         reading: Of the mesh.
         rigid: Nothing is shared: every vertex follows one token, or nobody where none has the most.
     """
-    shape = net.encode(reading.surface)
-    vertices = _claim_vertices(net, shape, reading.vertices)
-    winner = _face_winners(mesh, reading, shape.claims, vertices, _MOST if rigid else _PATCH)
-    claimed = SegmentedShape(net, mesh, reading, shape, vertices)
-    return claimed.following((winner.clamp(min=0) if rigid else winner).numpy())
+    shape = net.encode(mesh_sample.surface)
+    vertices = _assign_vertices(net, shape, mesh_sample.vertices)
+    winner = _face_winners(
+        mesh, mesh_sample, shape.assignment, vertices, _MOST if rigid else _PATCH
+    )
+    encoded = SegmentedShape(net, mesh, mesh_sample, shape, vertices)
+    return encoded.with_parts((winner.clamp(min=0) if rigid else winner).numpy())
 
 
 def _face_winners(
     mesh: Mesh,
-    reading: MeshSample,
+    mesh_sample: MeshSample,
     samples: TokenAssignment,
     vertices: TokenAssignment,
     least: float,
 ) -> Tensor:
     """[F] the token all of a face's piece follows, or -1 where it has not `least` of a patch."""
-    group = reading.surface.component
+    group = mesh_sample.surface.component
     by_component = _winners(pool(samples.weights, group, int(group.max()) + 1)[0], _COMPONENT)
     faces = np.array(mesh.faces)
-    winner = by_component[reading.vertices.component[0, faces[:, 0]]]
+    winner = by_component[mesh_sample.vertices.component[0, faces[:, 0]]]
     if bool((winner >= 0).all()):
         return winner
     patch = torch.from_numpy(face_patches(mesh.vertices, faces))
     count = int(patch.max()) + 1
-    shown = patch[torch.from_numpy(reading.samples.face)]
+    shown = patch[torch.from_numpy(mesh_sample.samples.face)]
     by_samples = pool(samples.weights, shown[None], count)[0]
     corner = torch.from_numpy(faces[:, 0])
     by_vertices = pool(vertices.weights[:, corner], patch[None], count)[0]
@@ -184,14 +187,14 @@ def _winners(shares: Tensor, least: float) -> Tensor:
     return torch.where(share > least, best, -1)
 
 
-def _claim_vertices(net: Neurok, shape: EncodedShape, vertices: PointFeatures) -> TokenAssignment:
+def _assign_vertices(net: Neurok, shape: EncodedShape, vertices: PointFeatures) -> TokenAssignment:
     pieces = []
     for start in range(0, vertices.points.shape[1], _CHUNK):
         part = slice(start, start + _CHUNK)
         piece = PointFeatures(
             vertices.points[:, part], vertices.normals[:, part], vertices.component[:, part]
         )
-        pieces.append(net.prior.claim(shape.encoding, piece))
+        pieces.append(net.prior.assign(shape.encoding, piece))
     return TokenAssignment(
         torch.cat([piece.weights for piece in pieces], 1),
         torch.cat([piece.features for piece in pieces], 1),

@@ -1,4 +1,4 @@
-"""Training NeuROK: presets, batches as tensors, and the weights that come out."""
+"""Training of NeuROK: presets, batches as tensors, and the saved weights."""
 
 from __future__ import annotations
 
@@ -19,10 +19,16 @@ from kin4d.neurok.encoders import PointFeatures
 from kin4d.neurok.loss import LossWeights, NeurokBatch, evaluate_neurok, neurok_loss
 from kin4d.neurok.model import Neurok
 from kin4d.neurok.ood import OodDetector
-from kin4d.neurok.pretrained import FILE, VERSION, neurok_weights_file, save_pretrained
+from kin4d.neurok.pretrained import (
+    FILE,
+    VERSION,
+    neurok_weights_file,
+    rename_tensors,
+    save_pretrained,
+)
 from kin4d.training import TrainConfig, load_tensors, train
 
-_FAMILIAR = 32  # batches that tell what training shapes look like
+_OOD_BATCHES = 32  # batches that tell what training shapes look like
 
 PLANS = {
     "tiny": TrainConfig(steps=2_000),
@@ -59,7 +65,7 @@ def training_batch(pairs: TrainingPairs) -> NeurokBatch:
 
 
 def train_neurok(
-    feed: Callable[[int, int], Iterator[TrainingPairs]],
+    make_batches: Callable[[int, int], Iterator[TrainingPairs]],
     out: str | Path,
     *,
     preset: str = "small",
@@ -82,7 +88,7 @@ def train_neurok(
         dev: Held-out pairs that checkpoints are judged by.
         start: Weights to begin from, with a new schedule, instead of chance. They may be of an
             earlier version: what has no place there, or another shape, begins from chance.
-        data: What `feed` was made of, kept with the weights.
+        data: What `make_batches` was made of, kept with the weights.
     """
     if preset not in PRESETS:
         raise InputError("there is no such preset", value=preset, allowed=", ".join(PRESETS))
@@ -93,7 +99,7 @@ def train_neurok(
     held_out = [training_batch(pairs) for pairs in dev]
     averaged = train(
         model,
-        lambda rank, step: map(training_batch, feed(rank, step)),
+        lambda rank, step: map(training_batch, make_batches(rank, step)),
         partial(neurok_loss, weights=weights),
         plan,
         out,
@@ -110,17 +116,18 @@ def train_neurok(
     model.load_state_dict(averaged)
     model.eval()
     file = Path(out) / FILE
-    seen = [training_batch(pairs).surface for pairs in islice(feed(0, 0), _FAMILIAR)]
+    seen = [training_batch(pairs).surface for pairs in islice(make_batches(0, 0), _OOD_BATCHES)]
     save_pretrained(file, model, OodDetector.of(model, seen), load_tensors(file)[1])
     return model
 
 
 def _begin_from(start: str | Path, config: NeurokConfig) -> Neurok:
     """A model that takes from earlier weights whatever it has a place for."""
-    given, about = load_tensors(neurok_weights_file(start))
-    if about.get("config") != config.to_dict():
+    tensors, metadata = load_tensors(neurok_weights_file(start))
+    given = rename_tensors(tensors)
+    if metadata.get("config") != config.to_dict():
         raise InputError(
-            f"{start} has another config", value=about.get("config"), allowed=str(config)
+            f"{start} has another config", value=metadata.get("config"), allowed=str(config)
         )
     model = Neurok(config)
     wanted = model.state_dict()

@@ -1,8 +1,8 @@
-"""Twists: what the points of a token do as a rigid motion, and back.
+"""Twists: rigid motions of tokens as six numbers, and conversions.
 
-A twist has six numbers, translation part first, about the middle of what its token claims, with
-rotations measured by how far they carry those points. Motions along one twist are exactly those of
-a hinge, a slide or a thread.
+A twist has its translation part first, about the centre of its token's points; rotations are
+measured by how far they move these points. Motion along one twist is that of a hinge, a
+slide or a thread.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def fit_twists(
     flip[..., 2] = torch.linalg.det(u @ vh).sign()
     rotation = vh.mT @ (flip[..., None] * u.mT)
     arm = centres - here
-    shift = mean + (rotation @ arm[..., None]).squeeze(-1) - arm
-    twist = se3_log(rigid(rotation, shift))
+    translation = mean + (rotation @ arm[..., None]).squeeze(-1) - arm
+    twist = se3_log(rigid(rotation, translation))
     scale = torch.cat([torch.ones_like(here), radii[..., None].expand_as(here)], -1)
     left = cross.mT - (rotation - eye) @ square
     spread_ = square.diagonal(dim1=-2, dim2=-1).clamp(min=0).sqrt()
@@ -85,15 +85,15 @@ def fit_twists(
 
 def twist_to_screw(twists: Tensor, radii: Tensor) -> tuple[Tensor, Tensor]:
     """Shifts [B, T, 3] in unit boxes and turns [B, T, 3] in radians of twists [B, T, 6]."""
-    shift, turn = (TWIST_UNIT * twists).split(3, -1)
-    return shift, turn / radii[..., None]
+    translation, rotation = (TWIST_UNIT * twists).split(3, -1)
+    return translation, rotation / radii[..., None]
 
 
 def twist_to_parts(twists: Tensor, centres: Tensor, radii: Tensor) -> tuple[Tensor, Tensor]:
     """Unit quaternions [B, T, 4] and shifts [B, T, 3] of twists [B, T, 6]."""
-    shift, turn = twist_to_screw(twists, radii)
-    quaternion = rotvec_to_quaternion(turn)
-    carried = (rotvec_jacobian(turn) @ shift[..., None]).squeeze(-1)
+    translation, rotation = twist_to_screw(twists, radii)
+    quaternion = rotvec_to_quaternion(rotation)
+    carried = (rotvec_jacobian(rotation) @ translation[..., None]).squeeze(-1)
     return quaternion, centres - quaternion_rotate(quaternion, centres) + carried
 
 
