@@ -58,7 +58,8 @@ format: .venv/.dev
 bench: .venv/.bench
 	$(BIN)/python -m pytest -q -m slow
 	for name in $$($(BIN)/kin4d bench --list); do \
-		$(BIN)/kin4d bench $$name --json benchmarks/$$name.json || exit 1; done
+		$(BIN)/kin4d bench $$name --gate --json benchmarks/$$name.json || failed=1; done; \
+		exit $${failed:-0}
 
 docs: .venv/.dev
 	$(BIN)/mkdocs build --strict

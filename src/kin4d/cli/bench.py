@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,21 +25,21 @@ def bench_command(
     episodes: Path | None = None,
     weights: tuple[str, ...] = (),
     pictures: Path | None = None,
+    gate: bool = False,
     list: bool = False,
 ) -> None:
-    """Measure, against references in the same run, and say which bars are met.
-
-    A missed bar is shown but does not change the exit code.
+    """Measure, against references in the same run, and print which thresholds are met.
 
     Args:
         name: Which benchmark; leave it out to see them all.
         quick: A smaller run to see that everything works; its figures are not for quoting.
         json: Write rows, ratios, checks, seed, versions and machine to this file.
         seed: Random seed.
-        objects: For ik: a folder of URDF objects, such as PartNet-Mobility's.
+        objects: For object-pose: a folder of URDF objects, such as PartNet-Mobility's.
         episodes: For world: a store of episodes; without one, some are made.
-        weights: For ik and world: models to ask, each a name, a file, a run or a folder of runs.
-        pictures: For ik and world: draw what was fitted or imagined into this folder.
+        weights: For object-pose and world: models to evaluate, each a name, a file, a run or a folder of runs.
+        pictures: For object-pose and world: draw what was fitted or imagined into this folder.
+        gate: Exit with code 1 if a threshold is missed; without it, misses are only printed.
         list: Print the names alone, one a line.
     """
     if list:
@@ -65,6 +66,10 @@ def bench_command(
     if json is not None:
         write_json(json, result)
         print(f"written to {json}")
+    missed = [check.name for check in report.checks if not check.passed]
+    if gate and missed:
+        print(f"kin4d: {len(missed)} of {len(report.checks)} thresholds missed", file=sys.stderr)
+        raise SystemExit(1)
 
 
 def _show(result: dict[str, Any]) -> None:

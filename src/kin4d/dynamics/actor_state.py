@@ -1,4 +1,4 @@
-"""Mover: an actor while it moves. Coordinates, momentum, and the loads on it at this instant."""
+"""ActorState: coordinates and momentum of one actor, and the forces on it at this instant."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ActorState:
         self._halvings = 0 if whole else _DEEPEST
         self._depth, self._patience = 0, 0
         body, mesh = actor.body, actor.body.rest
-        places: list[SurfaceSamples] = [actor.touching]
+        places: list[SurfaceSamples] = [actor.contact_points]
         self.contact_count = count = len(places[0])
         sites: dict[Place, int] = {}
         for force in forces:
@@ -112,7 +112,7 @@ class ActorState:
         Coordinates nearer than `at_stop` to a stop count as resting there: a step ends with half of
         a kick that only the next one answers.
         """
-        q, map, qd = phase.q, self.map, phase.rates
+        q, map, qd = phase.q, self.map, phase.velocity
         if self.loads.stops is not None:
             low, high = self.loads.stops[:, 0], self.loads.stops[:, 1]
             free = np.flatnonzero(np.minimum(q - low, high - q) > at_stop)
@@ -174,6 +174,6 @@ class ActorState:
         q = rewrap_rotvec(phase.q) if self.map.floating else None
         if q is None:
             return phase
-        moving = phase.jacobian @ phase.rates
+        moving = phase.jacobian @ phase.velocity
         y, jacobian = self.map.embed(q)
         return PhaseState(q, jacobian.T @ moving, y, jacobian)

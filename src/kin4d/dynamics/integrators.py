@@ -82,7 +82,7 @@ class RungeKutta(_Ode):
         self, mover: ActorState, phase: PhaseState, time: float, h: float
     ) -> PhaseState | None:
         """Four evaluations."""
-        q, qd = phase.q, phase.rates
+        q, qd = phase.q, phase.velocity
         k1 = acceleration(mover, q, qd, time, h)
         k2 = acceleration(mover, q + h / 2 * qd, qd + h / 2 * k1, time + h / 2, h)
         k3 = acceleration(mover, q + h / 2 * qd + h * h / 4 * k1, qd + h / 2 * k2, time + h / 2, h)
@@ -101,7 +101,7 @@ class SemiImplicitEuler(_Ode):
         self, mover: ActorState, phase: PhaseState, time: float, h: float
     ) -> PhaseState | None:
         """One evaluation."""
-        qd = phase.rates
+        qd = phase.velocity
         qd = qd + h * acceleration(mover, phase.q, qd, time, h)
         return _phase(mover, phase.q + h * qd, qd)
 
@@ -113,7 +113,7 @@ class ImplicitEuler(_Ode):
         self, mover: ActorState, phase: PhaseState, time: float, h: float
     ) -> PhaseState | None:
         """Newton's method with the metric and the stiffness as Hessian."""
-        qd = phase.rates
+        qd = phase.velocity
         free = phase.y + h * (phase.jacobian @ qd)
         q = phase.q + h * qd
         for _ in range(50):
@@ -156,7 +156,7 @@ def kicked(phase: PhaseState, loads: TotalForces, seconds: float) -> PhaseState:
         p /= 1.0 + decay + 0.5 * decay * decay  # as in `apply_damping`
     else:
         p = apply_damping(phase.metric, p, loads.damping, loads.decay, seconds)
-    return phase.having(p)
+    return phase.with_momentum(p)
 
 
 def acceleration(

@@ -1,4 +1,4 @@
-"""Phase: where a thing is and how it moves at one instant."""
+"""PhaseState: coordinates and momentum of a body at one instant."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class PhaseState:
     def moving(
         cls, q: np.ndarray, qd: np.ndarray, y: np.ndarray, jacobian: np.ndarray
     ) -> PhaseState:
-        """The phase of rates qd [k], given y and dy/dq at q."""
+        """The state with velocity qd [k], given y and dy/dq at q."""
         return cls(q, jacobian.T @ (jacobian @ qd), y, jacobian)
 
-    def having(self, p: np.ndarray) -> PhaseState:
-        """The same place with another momentum [k]."""
+    def with_momentum(self, p: np.ndarray) -> PhaseState:
+        """The same configuration with another momentum [k]."""
         return PhaseState(self.q, p, self.y, self.jacobian, self.metric)
 
     @cached_property
-    def rates(self) -> np.ndarray:
+    def velocity(self) -> np.ndarray:
         """dq/dt [k]."""
         return velocity_from_momentum(self.metric, self.p)
 

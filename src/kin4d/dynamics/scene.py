@@ -37,7 +37,7 @@ class Actor:
         q: [k] coordinates at the start; the body's rest if not given.
         qd: [k] their rates (1/s); zero if not given.
         mass: Total kg, if not the body's own. `material.mass_of(mesh)` is that of a mesh.
-        contacts: How many points of the surface can touch something; 0 for a ghost.
+        contacts: How many points of the surface can touch something; 0 for no collision.
     """
 
     body: Body
@@ -99,7 +99,7 @@ class Actor:
         return material(self.material)
 
     @cached_property
-    def touching(self) -> SurfaceSamples:
+    def contact_points(self) -> SurfaceSamples:
         """The points of the surface that can touch something."""
         return contact_points(self.body, self.contacts)
 

@@ -12,7 +12,7 @@
 
 What is where: `Actor` and `Scene` (scene.py) say what takes part; forces/ what acts, each a small
 object with a method ``load(state)``; materials.py the presets; boundary.py finds (q, qd) from
-given positions and velocities; maps/ compiles bodies to plain arrays; flow.py holds the
+given positions and velocities; kinematics/compiled compiles bodies to plain arrays; variational_step.py holds the
 variational step, integrators.py the others beside it; contact/ keeps things apart; `Simulation`
 (simulation.py) is the result: `clips` per actor with diagnostics "kinetic", "potential",
 "contacts", "penetration", one merged `clip`, `real_time_factor`, `map_errors`. A run that fails

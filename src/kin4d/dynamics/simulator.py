@@ -1,4 +1,4 @@
-"""World: all movers of a scene, stepped together."""
+"""Simulator: steps all actors of a scene together."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Simulator:
         """Kinetic and potential energy (J) of each mover; `DivergedStep` if one has exploded."""
         out = []
         for mover in self.movers:
-            kinetic = 0.5 * float(mover.phase.p @ mover.phase.rates)
+            kinetic = 0.5 * float(mover.phase.p @ mover.phase.velocity)
             speed = np.sqrt(2 * kinetic / mover.map.mass.sum())
             if not speed < max(_FAST, _FAST * mover.size):
                 raise DivergedStep(f"the kinetic energy of '{mover.actor.name}' is {kinetic:.3g} J")

@@ -1,4 +1,4 @@
-"""Loads: all that acts on a thing at one instant, summed."""
+"""TotalForces: the sum of all forces on an actor at one instant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_LIMITS = np.array([[-np.inf, np.inf, 0.0, 1.0]])
 
 @dataclass(slots=True)
 class TotalForces:
-    """See `Load` for the parts.
+    """See `ForceTerms` for the parts.
 
     Attributes:
         force: [k] generalised force of everything that is neither weight nor implicit.

@@ -1,4 +1,4 @@
-"""Shape: how a body, or a thing that stands still, meets others."""
+"""CollisionShape: contact points and distance fields of a body or a static obstacle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kin4d.geometry.mesh import Mesh
 from kin4d.kinematics.compiled.articulated import ArticulatedKinematics
 from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics
 
-_CELLS = 40  # Grid cells along a shape's diameter.
+_CELLS = 40  # Grid cells along a shape's bounding-box diagonal.
 _NEIGHBOURS = 8
 # Fields depend on the body alone: they outlive a run, not the body.
 _PARTS: WeakKeyDictionary[Body, list[tuple[int, DistanceField]]] = WeakKeyDictionary()

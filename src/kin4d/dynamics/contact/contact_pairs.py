@@ -50,7 +50,7 @@ class ContactPair:
         friction: Geometric mean of both materials' coefficients.
         restitution: Likewise.
         most: How many contacts are kept.
-        memory: [2, C, 3] N s that acted last on the first side's points, before and after moving.
+        warm_start: [2, C, 3] N s that acted last on the first side's points, before and after moving.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ContactPair:
         self.margin = _MARGIN * first.size
         joints = first.map.width - 6 * first.map.floating if first.is_linked else 0
         self.most = _MOST + _MORE * joints
-        self.memory = np.zeros((2, first.count, 3))
+        self.warm_start = np.zeros((2, first.count, 3))
         # What cannot move need not be kept from what does not.
         still = second is None or second.mover < 0
         self.which = first.moving if still else np.arange(first.count)
@@ -96,7 +96,9 @@ class ContactPair:
         if found is None or count == 0:
             return None
         if count > self.most:
-            found = reduce_contacts(found, points, self.memory[0], 0.25 * self.margin, self.most)
+            found = reduce_contacts(
+                found, points, self.warm_start[0], 0.25 * self.margin, self.most
+            )
         return ContactSet(*found)
 
     def _near_links(self, points: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, ...] | None:

@@ -1,4 +1,4 @@
-"""Contacts: the impulses between all movers, their stops and their leads, twice a step.
+"""ContactSolver: impulses of contacts, joint limits and position targets, twice a step.
 
 First, impulses at the start of the step such that at its end nothing is inside anything, stops
 hold and led places are where they should be: this is about positions, so nothing drifts. Then
@@ -111,7 +111,7 @@ class ContactSolver:
         begun: list[PhaseState],
         ended: list[PhaseState],
         h: float,
-        again: Callable[[ActorState, PhaseState, float], PhaseState],
+        restep: Callable[[ActorState, PhaseState, float], PhaseState],
     ) -> list[PhaseState]:
         """The ends of the step with all constraints respected, from what they are without.
 
@@ -119,7 +119,7 @@ class ContactSolver:
             begun: Movers at the start of the step, ready for impulses.
             ended: Where they end without.
             h: Seconds.
-            again: Makes the step of one mover from its start with impulses.
+            restep: Makes the step of one mover from its start with impulses.
         """
         self.counts[:] = 0
         rows, held, total = self._rows, {}, np.zeros(self._width)
@@ -128,7 +128,7 @@ class ContactSolver:
             found = self._find(moved)
             if inverses is None and self._is_free(found, moved):
                 for pair, _ in found:
-                    pair.memory[0] = 0.0
+                    pair.warm_start[0] = 0.0
                 return moved
             change = np.zeros(self._width) if inverses is None else inverses @ total
             rows.count = 0
@@ -146,7 +146,7 @@ class ContactSolver:
                 moved = ended
                 break
             moved = [
-                again(mover, start.having(start.p + total[columns]), h)
+                restep(mover, start.with_momentum(start.p + total[columns]), h)
                 if total[columns].any()
                 else end
                 for mover, start, end, columns in zip(
@@ -204,7 +204,7 @@ class ContactSolver:
 
     def _rates(self, phases: list[PhaseState]) -> np.ndarray:
         """[K] of all movers."""
-        return np.concatenate([phase.rates for phase in phases])
+        return np.concatenate([phase.velocity for phase in phases])
 
     def _inverses(self, phases: list[PhaseState], h: float) -> np.ndarray:
         """[K, K] inverse mass matrices of all movers, with what stiffness adds in a step h."""
@@ -248,7 +248,7 @@ class ContactSolver:
             surface = (pair.friction, pair.restitution, _RECOVERY * pair.first.size)
             position_rows(
                 self._rows.table, first, sides, touches.index, touches.gap, touches.normal,
-                pair.memory[0], surface, start, end, moved, change, rates, h,
+                pair.warm_start[0], surface, start, end, moved, change, rates, h,
             )  # fmt: skip
 
     def _stop_rows(self, begun, ended, change, h: float, held: dict) -> list[_Held]:
@@ -265,7 +265,7 @@ class ContactSolver:
                 continue
             first = self._rows.reserve(len(hit))
             limit_rows(
-                self._rows.table, first, hit, side, stops, start.q, end.q, change, start.rates,
+                self._rows.table, first, hit, side, stops, start.q, end.q, change, start.velocity,
                 self._columns[number].start, h, min(0.2 / h, _RETURN),
             )  # fmt: skip
             added.append(_Held(number, hit, side, first))
@@ -315,7 +315,7 @@ class ContactSolver:
             first = later.reserve(len(here))
             velocity_rows(
                 later.table, first, sides, touching.index, touching.normal,
-                pair.memory[1], pair.friction, bounces[here], rates,
+                pair.warm_start[1], pair.friction, bounces[here], rates,
             )  # fmt: skip
         for held in stops:
             limits = self.movers[held.mover].loads.stops
@@ -329,7 +329,7 @@ class ContactSolver:
         _, total = later.solve(self._inverses(moved, 0.0), self._accuracy)
         self._remember(again, later, 1)
         return [
-            phase.having(phase.p + total[columns])
+            phase.with_momentum(phase.p + total[columns])
             for phase, columns in zip(moved, self._columns, strict=True)
         ]
 
@@ -339,7 +339,7 @@ class ContactSolver:
         """Keep the impulses of touches, which come first in `rows`, for the next step."""
         at = 0
         for pair, touches in found:
-            store_impulses(pair.memory[stage], touches.index, rows.table, at)
+            store_impulses(pair.warm_start[stage], touches.index, rows.table, at)
             at += len(touches.index)
 
     def _refuse_overlap(self) -> None:
@@ -350,5 +350,5 @@ class ContactSolver:
                 raise InputError(
                     f"'{pair.first.name}' starts {depth:.3g} m inside {other}",
                     allowed=f"at most {_DEEP * pair.first.size:.3g} m, which is let out",
-                    hint=f"move them {depth:.3g} m apart, or make one a ghost (contacts=0)",
+                    hint=f"move them {depth:.3g} m apart, or turn off its collision (contacts=0)",
                 )

@@ -1,4 +1,4 @@
-"""Handle: one place of the surface is dragged along, by a spring or exactly."""
+"""DragConstraint: a surface point follows a target, by a spring or exactly."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ class DragConstraint:
         duration: float = np.inf,
     ) -> None:
         if stiffness is not None and not (np.isfinite(stiffness) and stiffness >= 0):
-            raise InputError("stiffness of a handle", value=stiffness, allowed="N/m, >= 0, or None")
+            raise InputError(
+                "stiffness of a drag constraint", value=stiffness, allowed="N/m, >= 0, or None"
+            )
         if not (np.isfinite(damping) and damping >= 0):
-            raise InputError("damping of a handle", value=damping, allowed="N s/m, >= 0")
+            raise InputError("damping of a drag constraint", value=damping, allowed="N s/m, >= 0")
         self.at, self.stiffness, self.damping = check_attachment(at), stiffness, damping
         self.start, self.end = start, start + duration
         if callable(target):

@@ -1,4 +1,4 @@
-"""Stiffness: a spring on the coordinates, given or derived from a material."""
+"""Spring: a linear spring on the coordinates, given or derived from a material."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Spring:
             rest = state.rest if self.rest is None else self.rest
             if rest.shape != state.q.shape:
                 raise InputError(
-                    "rest of a stiffness does not fit the body",
+                    "rest of a spring does not fit the body",
                     value=rest.shape,
                     allowed=f"[{len(state.q)}]",
                 )

@@ -1,0 +1,41 @@
+"""Names: one public name for one thing, and retired words that do not come back."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "kin4d"
+HOOKS = {"run", "main"}
+"""Functions that every module of a kind has under the same name."""
+RETIRED = (
+    "seer gauge painter lesson specimen nobody imaginer teller claimant hair mended retold steadied"
+).split()
+
+
+def public_definitions() -> dict[str, list[str]]:
+    """Files that define each public class or top-level function."""
+    found = defaultdict(list)
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                found[node.name].append(str(file.relative_to(SOURCE)))
+    return found
+
+
+def test_no_public_name_is_defined_twice() -> None:
+    twice = {name: files for name, files in public_definitions().items() if len(files) > 1}
+    assert {name: files for name, files in twice.items() if name not in HOOKS} == {}
+
+
+def test_retired_words_do_not_come_back() -> None:
+    words = re.compile(rf"\b({'|'.join(RETIRED)})s?\b", re.IGNORECASE)
+    found = [
+        f"{file.relative_to(SOURCE)}:{number}: {line.strip()}"
+        for file in sorted(SOURCE.rglob("*.py"))
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if words.search(line.replace("_", " "))
+    ]
+    assert found == []
