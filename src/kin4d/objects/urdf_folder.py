@@ -22,6 +22,7 @@ from kin4d.storage.sample_id import SampleId
 _NAMES = ("object.urdf", "mobility.urdf")
 _PARTNET = "PartNet-Mobility terms: research use, no redistribution"
 _UNKNOWN = "unknown"
+_MOBILITY = "partnet_mobility"
 _LEAST_RANGE = 1e-4  # rad or m below which a joint is frozen
 
 
@@ -33,7 +34,7 @@ def urdf_source(folder: str | Path, *, licence: str | None = None) -> FileSource
     Args:
         folder: Where they are.
         licence: Terms of all of them. By default PartNet-Mobility's where a meta.json says that
-            it is from there, else "unknown"; neither may be trained on.
+            it is from there, else what its "licence" says, else "unknown".
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -208,11 +209,15 @@ def _identity(folder: Path, licence: str | None) -> SampleId:
     meta = meta if isinstance(meta, dict) else {}
     category = meta.get("category") or meta.get("model_cat") or folder.name.rpartition("_")[0]
     partnet = "partnet_mobility_id" in meta or "model_cat" in meta
+    source = folder.parent.name or "folder"
+    for mark, known in (("partnet_mobility_id", _MOBILITY), ("model_cat", _MOBILITY), ("articraft_id", "articraft")):
+        source = known if mark in meta else source
+    stated = str(meta.get("licence") or meta.get("license") or _UNKNOWN)
     return SampleId(
-        source="partnet_mobility" if partnet else folder.parent.name or "folder",
+        source=source,
         category=str(category or folder.name),
         name=folder.name,
-        licence=licence or (_PARTNET if partnet else _UNKNOWN),
+        licence=licence or (_PARTNET if partnet else stated),
     )
 
 

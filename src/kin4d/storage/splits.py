@@ -23,6 +23,9 @@ three have not."""
 SHARES = {"train": 0.90, "dev": 0.05, "test": 0.05}
 """Of the instances in all other categories."""
 
+CATEGORY_SHARES = {"articraft": {"train": 0.85, "dev": 0.05, "test": 0.10}}
+"""Sources of many categories with few instances each: their categories are divided instead."""
+
 TRAINABLE_LICENCES = frozenset({"Apache-2.0", "MIT", "BSD-3-Clause", "CC0-1.0", "CC-BY-4.0"})
 """Terms under which weights trained on an object may be passed on, with credit where it is due."""
 
@@ -33,10 +36,12 @@ def split_of(identity: SampleId) -> Split:
         return "unseen"
     # A source may carry its version ("mujoco 3.3.1"): the same seed must not change sides with it.
     maker = identity.source.split()[0]
-    place = hash_fraction(f"{maker}/{identity.category}/{identity.instance}")
-    if place < SHARES["train"]:
+    shares = CATEGORY_SHARES.get(maker, SHARES)
+    instance = identity.category if maker in CATEGORY_SHARES else identity.instance
+    place = hash_fraction(f"{maker}/{identity.category}/{instance}")
+    if place < shares["train"]:
         return "train"
-    return "dev" if place < SHARES["train"] + SHARES["dev"] else "test"
+    return "dev" if place < shares["train"] + shares["dev"] else "test"
 
 
 def hash_fraction(text: str) -> float:

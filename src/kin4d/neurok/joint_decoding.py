@@ -1,0 +1,253 @@
+"""From the joint prior's probabilities to parts in a tree, each with ranked joint hypotheses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kin4d.neurok.joint_prior import (
+    ANGLE_BINS,
+    LENGTH_BINS,
+    EncodedPieces,
+    JointPrior,
+    PartJoints,
+)
+from kin4d.neurok.piece_batch import Parts, PieceBatch
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodingConfig:
+    """How probabilities become joints.
+
+    Attributes:
+        moves: Least probability of a piece that moves.
+        together: Least probability of pieces that are one part, in the mean.
+        hypotheses: Joints kept per part.
+        parallel: Cosine between candidate axes that count as one, at least.
+        apart: Their distance, in radii of the part plus a hundredth of the object, at most.
+        tolerance: Relative error of a range that is forgiven when the likeliest is chosen.
+    """
+
+    moves: float = 0.5
+    together: float = 0.5
+    hypotheses: int = 4
+    parallel: float = 0.985
+    apart: float = 0.1
+    tolerance: float = 0.25
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointHypothesis:
+    """One way a part may move, in the frame of the pieces.
+
+    Attributes:
+        kind: "revolute" or "prismatic".
+        endless: A hinge that turns all the way round.
+        pivot: [3] a point of the axis.
+        axis: [3] unit.
+        limits: rad or lengths, back (<= 0) and forth (>= 0).
+        probability: Among the ways this part may move.
+    """
+
+    kind: str
+    endless: bool
+    pivot: np.ndarray
+    axis: np.ndarray
+    limits: tuple[float, float]
+    probability: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PartHypotheses:
+    """A part and its joints.
+
+    Attributes:
+        pieces: [n] its own pieces.
+        parent: Index of the part it is carried by; -1 for the root.
+        moves: Probability that it moves at all.
+        joints: The likeliest first.
+    """
+
+    pieces: np.ndarray
+    parent: int
+    moves: float
+    joints: tuple[JointHypothesis, ...]
+
+
+@torch.no_grad()
+def decode_joints(
+    model: JointPrior, batch: PieceBatch, config: DecodingConfig = DecodingConfig()
+) -> list[PartHypotheses]:
+    """Parts of a single shape, parents before children."""
+    encoded = model.encode(batch)
+    count = int(batch.mask[0].sum())
+    moves = encoded.moves[0, :count].sigmoid().numpy()
+    relation = encoded.relation[0, :count, :count].sigmoid().numpy()
+    area = batch.area[0, :count].numpy()
+    groups = group_pieces(moves, relation, area, config)
+    if not groups:
+        return []
+    parents, carried = build_tree(groups, relation)
+    order = _parents_first(parents)
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    members = np.zeros((len(groups), batch.mask.shape[1]), bool)
+    moved = members.copy()
+    for row, index in enumerate(order):
+        members[row, groups[index]] = True
+        moved[row, np.concatenate([groups[i] for i in np.flatnonzero(carried[:, index])])] = True
+    parts = Parts(
+        shape=torch.zeros(len(groups), dtype=torch.int64),
+        members=torch.from_numpy(members),
+        carried=torch.from_numpy(moved),
+    )
+    found = _hypotheses(model, encoded, parts, config)
+    return [
+        PartHypotheses(
+            pieces=groups[index],
+            parent=-1 if parents[index] < 0 else int(number[parents[index]]),
+            moves=float(np.average(moves[groups[index]], weights=area[groups[index]] + 1e-6)),
+            joints=found[row],
+        )
+        for row, index in enumerate(order)
+    ]
+
+
+def group_pieces(
+    moves: np.ndarray, relation: np.ndarray, area: np.ndarray, config: DecodingConfig
+) -> list[np.ndarray]:
+    """Pieces that move, grouped by average linkage on the probability that they share a joint."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    moving = np.flatnonzero(moves > config.moves)
+    if len(moving) == 0:
+        return []
+    if len(moving) == 1:
+        return [moving]
+    both = np.minimum(relation, relation.T)[np.ix_(moving, moving)]
+    distance = 1.0 - both
+    np.fill_diagonal(distance, 0.0)
+    tree = linkage(squareform(distance, checks=False), "average")
+    label = fcluster(tree, 1.0 - config.together, "distance")
+    groups = [moving[label == one] for one in np.unique(label)]
+    return sorted(groups, key=lambda group: -area[group].sum())
+
+
+def build_tree(
+    groups: list[np.ndarray], relation: np.ndarray
+) -> tuple[list[int], np.ndarray]:
+    """Parents of groups (-1: the root), and [G, G] whether group i moves with the joint of j."""
+    count = len(groups)
+    score = np.array([[relation[np.ix_(a, b)].mean() for b in groups] for a in groups])
+    carried = (score > 0.5) & (score > score.T)
+    np.fill_diagonal(carried, True)
+    # What carries more comes first; a tree has no circles.
+    rank = np.argsort(-carried.sum(0), kind="stable")
+    place = np.empty(count, np.int64)
+    place[rank] = np.arange(count)
+    carried &= (place[:, None] > place) | np.eye(count, dtype=bool)
+    parents = [-1] * count
+    for index in range(count):
+        above = [i for i in np.flatnonzero(carried[index]) if i != index]
+        if above:
+            parents[index] = max(above, key=lambda i: (carried[i].sum(), score[index, i]))
+    moved = np.eye(count, dtype=bool)
+    for index in rank:
+        if parents[index] >= 0:
+            moved[index] |= moved[parents[index]]
+    return parents, moved
+
+
+def _parents_first(parents: list[int]) -> list[int]:
+    order: list[int] = []
+    while len(order) < len(parents):
+        order += [
+            i for i, up in enumerate(parents) if i not in order and (up < 0 or up in order)
+        ]
+    return order
+
+
+def _hypotheses(
+    model: JointPrior, encoded: EncodedPieces, parts: Parts, config: DecodingConfig
+) -> list[tuple[JointHypothesis, ...]]:
+    joints = model.predict(encoded, parts)
+    types = joints.types.softmax(-1)
+    rows: list[list[JointHypothesis]] = [[] for _ in range(len(parts))]
+    for slides in (False, True):
+        scores = joints.slide if slides else joints.hinge
+        probability = scores.softmax(-1)
+        for choice, mass in _modes(joints, probability, slides, config):
+            point, direction = model.refine(joints, choice)
+            angles, lengths = model.ranges(joints, choice)
+            ends = _likeliest_range(
+                lengths if slides else angles, LENGTH_BINS if slides else ANGLE_BINS, config
+            )
+            for row in range(len(parts)):
+                turns = float(types[row, 1] / (types[row, 0] + types[row, 1] + 1e-9)) > 0.5
+                back, forth = (np.pi, np.pi) if turns and not slides else ends[row]
+                kind = types[row, 2] if slides else types[row, :2].sum()
+                rows[row].append(
+                    JointHypothesis(
+                        kind="prismatic" if slides else "revolute",
+                        endless=turns and not slides,
+                        pivot=point[row].double().numpy(),
+                        axis=direction[row].double().numpy(),
+                        limits=(-float(back), float(forth)),
+                        probability=float(kind * mass[row]),
+                    )
+                )
+    return [
+        tuple(sorted(row, key=lambda one: -one.probability)[: config.hypotheses]) for row in rows
+    ]
+
+
+def _modes(
+    joints: PartJoints, probability: Tensor, slides: bool, config: DecodingConfig
+) -> list[tuple[Tensor, Tensor]]:
+    """The likeliest candidates [M] that are not alike, each with the mass [M] of all like it."""
+    left, out = probability.clone(), []
+    row = torch.arange(len(probability))
+    for _ in range(config.hypotheses):
+        top = left.topk(min(24, left.shape[1]), -1).indices
+        alike = _alike(joints, top, slides, config)
+        mass = (alike * left[:, None]).sum(-1)
+        best = mass.argmax(-1)
+        same = alike[row, best]
+        # Of those alike, the likeliest stands for all.
+        choice = (left * same).argmax(-1)
+        out.append((choice, mass[row, best]))
+        left = left * ~same
+    return out
+
+
+def _alike(joints: PartJoints, top: Tensor, slides: bool, config: DecodingConfig) -> Tensor:
+    """[M, n, C] whether candidates are the same axis as those in `top` [M, n]."""
+    row = torch.arange(len(top))[:, None]
+    direction, point = joints.directions[row, top], joints.points[row, top]
+    same = (direction @ joints.directions.mT).abs() > config.parallel
+    if slides:
+        return same
+    arm = joints.points[:, None] - point[:, :, None]
+    along = (arm * direction[:, :, None]).sum(-1, keepdim=True)
+    far = torch.linalg.norm(arm - along * direction[:, :, None], dim=-1)
+    return same & (far < config.apart * joints.radii[:, None, None] + 0.01)
+
+
+def _likeliest_range(logits: Tensor, bins: Tensor, config: DecodingConfig) -> Tensor:
+    """[M, 2] values of histograms [M, 2, n] with the most mass within the tolerance of them."""
+    least = torch.minimum(bins[:, None], bins[None]) * config.tolerance
+    near = (bins[:, None] - bins[None]).abs() <= least + 0.5 * (bins[2] - bins[1])
+    mass = logits.softmax(-1) @ near.float()
+    ends = bins[mass.argmax(-1)]
+    # A joint that moves can move at least one way: the surer one.
+    stuck = ends.amax(-1) <= bins[0]
+    sure = torch.where(bins > bins[0], mass, -torch.inf).max(-1)
+    side = sure.values.argmax(-1)
+    forced = torch.zeros_like(ends).scatter(
+        1, side[:, None], bins[sure.indices].gather(1, side[:, None])
+    )
+    return torch.where(stuck[:, None], forced, ends)

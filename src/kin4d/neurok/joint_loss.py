@@ -1,0 +1,132 @@
+"""The loss of the joint prior: relations of pieces, then joints of the true parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from kin4d.neurok.joint_prior import ANGLE_BINS, LENGTH_BINS, JointPrior, PartJoints
+from kin4d.neurok.piece_batch import JointTargets, PieceBatch
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointLossConfig:
+    """When a candidate axis counts as right, and what errors weigh.
+
+    Attributes:
+        angle: Cosine of the angle to the true axis, at least.
+        distance: Of a hinge's candidate from the true axis, in radii of the part plus a hundredth
+            of the object, at most.
+        blur: Standard deviation, in bins, of the target histograms of ranges.
+        parts: At most so many parts of a batch are asked for their joints: candidates are dear.
+    """
+
+    angle: float = 0.985
+    distance: float = 0.08
+    blur: float = 0.7
+    parts: int = 64
+
+
+def joint_loss(
+    model: JointPrior,
+    batch: PieceBatch,
+    targets: JointTargets,
+    config: JointLossConfig = JointLossConfig(),
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The loss of a batch, and its terms by name."""
+    encoded = model.encode(batch)
+    share = batch.area / batch.area.sum(-1, keepdim=True).clamp(min=1e-9)
+    # Every piece counts, large ones a few times more.
+    weight = batch.mask * (0.3 + share.sqrt() * 2)
+    moves = F.binary_cross_entropy_with_logits(
+        encoded.moves, targets.moves.float(), weight=weight, reduction="sum"
+    ) / weight.sum()
+    pairs = weight[:, :, None] * weight[:, None] * targets.moves[:, None]
+    per_pair = F.binary_cross_entropy_with_logits(
+        encoded.relation, targets.relation.float(), reduction="none"
+    )
+    # Few pairs belong together: both kinds weigh the same.
+    yes, no = pairs * targets.relation, pairs * ~targets.relation
+    relation = 0.5 * (per_pair * yes).sum() / yes.sum().clamp(min=1e-6)
+    relation = relation + 0.5 * (per_pair * no).sum() / no.sum().clamp(min=1e-6)
+    terms = {"moves": moves, "relation": relation}
+    if len(targets.parts):
+        targets = targets.some(config.parts)
+        joints = model.predict(encoded, targets.parts)
+        terms |= _joint_terms(model, joints, targets, config)
+    return sum(terms.values(), torch.zeros(())), terms
+
+
+def _joint_terms(
+    model: JointPrior, joints: PartJoints, targets: JointTargets, config: JointLossConfig
+) -> dict[str, Tensor]:
+    slides = targets.slides
+    kind = torch.where(slides, 2, targets.endless.long())
+    hinge_right, slide_right = right_candidates(joints, targets, config)
+    right = torch.where(slides[:, None], slide_right, hinge_right)
+    scores = torch.where(slides[:, None], joints.slide, joints.hinge)
+    known = right.any(1)
+    log_all = scores.logsumexp(1)
+    log_right = scores.masked_fill(~right, -1e4).logsumexp(1)
+    axis = ((log_all - log_right) * known).sum() / known.sum().clamp(min=1)
+    choice = scores.detach().masked_fill(~right, -1e4).argmax(1)
+    point, direction = model.refine(joints, choice)
+    same = torch.where((direction * targets.axis).sum(-1) < 0, -1.0, 1.0)
+    bend = (direction - targets.axis * same[:, None]).square().sum(-1)
+    miss = _offsets(point, targets) / (joints.radii[:, None] + 0.01)
+    miss = miss.square().sum(-1) * ~slides
+    correction = ((bend + miss + 1e-6).sqrt() * known).sum() / known.sum().clamp(min=1)
+    forward = torch.where(
+        (joints.directions[torch.arange(len(choice)), choice] * targets.axis).sum(-1) < 0, -1.0, 1.0
+    )
+    span = torch.where(
+        (forward > 0)[:, None], targets.range.abs(), targets.range.abs().flip(-1)
+    )
+    angles, lengths = model.ranges(joints, choice)
+    bounded = known & ~slides & ~targets.endless
+    terms = {
+        "type": F.cross_entropy(joints.types, kind),
+        "axis": axis,
+        "correction": correction,
+        "angle": _histogram_loss(angles, span, ANGLE_BINS, bounded, config.blur),
+        "length": _histogram_loss(lengths, span, LENGTH_BINS, known & slides, config.blur),
+    }
+    return terms
+
+
+def right_candidates(
+    joints: PartJoints, targets: JointTargets, config: JointLossConfig
+) -> tuple[Tensor, Tensor]:
+    """[M, C] which candidates are the true axis, as lines and as directions alone."""
+    parallel = (joints.directions * targets.axis[:, None]).sum(-1).abs() > config.angle
+    arm = joints.points - targets.pivot[:, None]
+    arm = arm - (arm * targets.axis[:, None]).sum(-1, keepdim=True) * targets.axis[:, None]
+    close = torch.linalg.norm(arm, dim=-1) < config.distance * joints.radii[:, None] + 0.01
+    return parallel & close & (joints.hinge > -1e3), parallel & (joints.slide > -1e3)
+
+
+def _offsets(point: Tensor, targets: JointTargets) -> Tensor:
+    """[M, 3] from the true axes to points [M, 3]."""
+    arm = point - targets.pivot
+    return arm - (arm * targets.axis).sum(-1, keepdim=True) * targets.axis
+
+
+def _histogram_loss(
+    logits: Tensor, value: Tensor, bins: Tensor, use: Tensor, blur: float
+) -> Tensor:
+    """Cross-entropy of histograms [M, 2, n] with values [M, 2], blurred by `blur` bins."""
+    place = _bin_of(value, bins)
+    target = (-0.5 * ((torch.arange(len(bins)) - place[..., None]) / blur).square()).softmax(-1)
+    loss = -(target * logits.log_softmax(-1)).sum(-1).mean(-1)
+    return (loss * use).sum() / use.sum().clamp(min=1)
+
+
+def _bin_of(value: Tensor, bins: Tensor) -> Tensor:
+    """The fractional number of the bin of a value."""
+    value = value.clamp(float(bins[0]), float(bins[-1])).contiguous()
+    upper = torch.searchsorted(bins, value).clamp(1, len(bins) - 1)
+    low, high = bins[upper - 1], bins[upper]
+    return upper - 1 + (value - low) / (high - low)

@@ -1,0 +1,100 @@
+"""Training of the joint prior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from kin4d.neurok.joint_loss import JointLossConfig, joint_loss, right_candidates
+from kin4d.neurok.joint_prior import JointPrior, JointPriorConfig
+from kin4d.neurok.piece_batch import JointTargets, PieceBatch
+from kin4d.training import TrainConfig, train
+
+VERSION = 1
+"""Of the weights' layout; others are refused."""
+
+Batch = tuple[PieceBatch, JointTargets]
+
+
+def train_joint_prior(
+    make_batches: Callable[[int, int], Iterator[Batch]],
+    output: str | Path,
+    *,
+    config: JointPriorConfig,
+    train_config: TrainConfig,
+    dev: Mapping[str, Sequence[Batch]],
+    data: dict | None = None,
+) -> JointPrior:
+    """Train a model, resuming from the checkpoint in `output` if there is one.
+
+    Args:
+        make_batches: Process and step, to its batches from that step on.
+        output: Folder of the run.
+        config: Sizes of the model.
+        train_config: Steps and rates.
+        dev: Held-out batches of several sets, by name.
+        data: What `make_batches` draws from, kept with the weights.
+    """
+    loss_config = JointLossConfig()
+    torch.manual_seed(train_config.seed)
+    model = JointPrior(config)
+
+    def loss(wrapped: JointPrior, batch: Batch, _: float) -> tuple[Tensor, dict[str, Tensor]]:
+        return joint_loss(wrapped, *batch, loss_config)
+
+    averaged = train(
+        model,
+        make_batches,
+        loss,
+        train_config,
+        output,
+        metadata={
+            "model": "joint_prior",
+            "version": VERSION,
+            "config": asdict(config),
+            "loss": asdict(loss_config),
+            "data": data or {},
+        },
+        validate=lambda found: evaluate_joint_prior(found, dev),
+    )
+    model.load_state_dict(averaged)
+    return model.eval()
+
+
+@torch.no_grad()
+def evaluate_joint_prior(
+    model: JointPrior, sets: Mapping[str, Sequence[Batch]]
+) -> dict[str, float]:
+    """Per set: loss, and shares of pieces, pairs, types and axes that are right."""
+    out = {}
+    for name, batches in sets.items():
+        sums: dict[str, list[float]] = {}
+        for batch, targets in batches:
+            value, terms = joint_loss(model, batch, targets)
+            encoded = model.encode(batch)
+            moves = ((encoded.moves > 0) == targets.moves)[batch.mask]
+            pairs = targets.moves[:, None] & batch.mask[:, :, None]
+            found, truth = (encoded.relation > 0) & pairs, targets.relation & pairs
+            overlap = (found & truth).sum() / (found | truth).sum().clamp(min=1)
+            joints = model.predict(encoded, targets.parts)
+            hinge, slide = right_candidates(joints, targets, JointLossConfig())
+            right = torch.where(targets.slides[:, None], slide, hinge)
+            scores = torch.where(targets.slides[:, None], joints.slide, joints.hinge)
+            axis = right.gather(1, scores.argmax(1, keepdim=True))
+            kind = (joints.types.argmax(1) == 2) == targets.slides
+            figures = {
+                "loss": value,
+                "range": terms["angle"] + terms["length"],
+                "moves": moves.float().mean(),
+                "iou": overlap,
+                "type": kind.float().mean(),
+                "axis": axis.float().mean(),
+            }
+            for key, number in figures.items():
+                sums.setdefault(key, []).append(float(number))
+        out |= {f"{name}/{key}": sum(row) / len(row) for key, row in sums.items()}
+    return out

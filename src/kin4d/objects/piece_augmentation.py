@@ -1,0 +1,281 @@
+"""Augmentation of piece objects: clean objects made to look like found ones.
+
+Pieces are merged and split, small ones dropped, clutter is added that moves with what carries it,
+proportions change along directions that keep hinges true, whole surfaces are fused and cut into
+patches. Every function takes and returns a `PieceObject` or a `PieceScene`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kin4d.geometry.pieces import (
+    DIRECTIONS,
+    POINTS,
+    PieceSamples,
+    cut_into_patches,
+    group_points,
+)
+from kin4d.objects.piece_object import PieceObject
+from kin4d.objects.piece_scene import PieceScene, yaw_alignment
+
+
+@dataclass(frozen=True, kw_only=True)
+class PieceAugmentation:
+    """How objects are varied; probabilities unless a unit is given.
+
+    Attributes:
+        stretch: Standard deviation of the logarithm of each axis' scale.
+        clutter: Small pieces are attached to surfaces.
+        drop: Small pieces are left out.
+        merge: Pieces of one link that are close become one.
+        split: Large pieces are cut in two.
+        fuse: The whole surface becomes one component, cut into patches.
+        at_rest: The object is as it was made instead of in a random state.
+        noise: Standard deviation of points, in units of the largest extent.
+        most: Pieces kept, the largest.
+    """
+
+    stretch: float = 0.15
+    clutter: float = 0.4
+    drop: float = 0.3
+    merge: float = 0.35
+    split: float = 0.25
+    fuse: float = 0.15
+    at_rest: float = 0.25
+    noise: float = 0.002
+    most: int = 64
+
+
+NO_AUGMENTATION = PieceAugmentation(
+    stretch=0, clutter=0, drop=0, merge=0, split=0, fuse=0, at_rest=0, noise=0
+)
+
+
+def random_scene(
+    obj: PieceObject, rng: np.random.Generator, vary: PieceAugmentation
+) -> PieceScene:
+    """An object in a random state and looks, turned so that it faces along x or y, in a unit box."""
+    if vary.stretch > 0:
+        scale = np.exp(rng.normal(0, vary.stretch, 3))
+        obj = obj.scaled(scale * [rng.choice([-1.0, 1.0]), 1.0, 1.0])
+    if rng.random() < vary.drop:
+        obj = _dropped(obj, rng)
+    if rng.random() < vary.clutter:
+        obj = _cluttered(obj, rng)
+    if rng.random() < vary.split:
+        obj = _split(obj, rng)
+    if rng.random() < vary.merge:
+        obj = _merged(obj, rng)
+    q = random_state(obj, rng, at_rest=vary.at_rest)
+    if rng.random() < vary.fuse:
+        scene = _fused(obj, q, rng)
+    else:
+        scene = PieceScene.of(obj, q)
+    if len(scene.link) > vary.most:
+        scene = scene.take(np.sort(np.argsort(-scene.pieces.area)[: vary.most]))
+    return normalized(scene, rng, noise=vary.noise)
+
+
+def random_state(obj: PieceObject, rng: np.random.Generator, *, at_rest: float = 0.0) -> np.ndarray:
+    """[k] uniform within the limits, a fifth of the values at an end; sometimes partly at rest."""
+    low, high = obj.joints.limits[obj.joints.free].T
+    share = rng.random(len(low))
+    q = low + (high - low) * np.where(rng.random(len(low)) < 0.2, np.round(share), share)
+    if rng.random() < at_rest:
+        q = np.where(rng.random(len(low)) < rng.choice([0.5, 1.0]), obj.q0, q)
+    return q
+
+
+def normalized(
+    scene: PieceScene, rng: np.random.Generator | None = None, *, noise: float = 0.0
+) -> PieceScene:
+    """Aligned in yaw, up to a random quarter turn if `rng` is given, and in a unit box."""
+    pieces = scene.pieces
+    weight = np.repeat(pieces.area / pieces.normals.shape[1], pieces.normals.shape[1])
+    rotation = yaw_alignment(pieces.normals.reshape(-1, 3), weight)
+    if rng is not None:
+        rotation = np.linalg.matrix_power(_QUARTER, int(rng.integers(4))) @ rotation
+    corners = pieces.supports.reshape(-1, 3) @ rotation.T
+    low, high = corners.min(0), corners.max(0)
+    scene = scene.transformed(rotation, -(low + high) / 2, 1.0 / max(float((high - low).max()), 1e-9))
+    if rng is not None and noise > 0:
+        points = scene.pieces.points
+        points = points + rng.normal(0, noise * rng.random(), points.shape)
+        scene = replace(scene, pieces=replace(scene.pieces, points=points))
+    return scene
+
+
+_QUARTER = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _with_pieces(obj: PieceObject, pieces: PieceSamples, link: np.ndarray) -> PieceObject:
+    return replace(obj, pieces=pieces, link=link)
+
+
+def _dropped(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
+    """Without some of the small pieces; every link keeps its largest."""
+    area, link = obj.pieces.area, obj.link
+    small = area < 0.05 * area.sum()
+    keep = ~small | (rng.random(len(area)) > rng.choice([0.1, 0.3, 0.6]))
+    for one in np.unique(link):
+        own = np.flatnonzero(link == one)
+        keep[own[area[own].argmax()]] = True
+    return _with_pieces(obj, obj.pieces.take(keep), link[keep])
+
+
+def _cluttered(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
+    """With small boxes and discs on its surface: single ones, or rows like keys."""
+    size = float(np.ptp(obj.pieces.supports.reshape(-1, 3), axis=0).max())
+    points, normals, supports, area, link = [], [], [], [], []
+    for _ in range(int(rng.integers(1, 5))):
+        at = int(rng.integers(len(obj.cloud)))
+        base, normal = obj.cloud[at, :3], obj.cloud[at, 3:]
+        side = np.cross(normal, [0.0, 0.0, 1.0] if abs(normal[2]) < 0.9 else [1.0, 0.0, 0.0])
+        side /= max(np.linalg.norm(side), 1e-9)
+        frame = np.stack([side, np.cross(normal, side), normal])
+        half = size * np.exp(rng.uniform(np.log([0.004, 0.004, 0.002]), np.log([0.06, 0.03, 0.02])))
+        rows, columns = (1, 1) if rng.random() < 0.6 else rng.integers(1, 5, 2)
+        is_round = rng.random() < 0.3
+        for row in range(rows):
+            for column in range(columns):
+                shift = [2.5 * half[0] * row, 2.5 * half[1] * column, half[2] * rng.uniform(0, 1)]
+                local, facing = _solid_points(half, rng, is_round=is_round)
+                corners = _solid_corners(half, is_round=is_round)
+                points.append((local + shift) @ frame + base)
+                normals.append(facing @ frame)
+                supports.append((corners + shift) @ frame + base)
+                area.append(8 * (half[0] * half[1] + half[1] * half[2] + half[0] * half[2]))
+                link.append(obj.cloud_link[at])
+    extra = PieceSamples(
+        points=np.stack(points),
+        normals=np.stack(normals),
+        supports=np.stack(supports),
+        area=np.array(area),
+        component=np.arange(len(area)),
+    )
+    pieces = PieceSamples.concatenate([obj.pieces, extra])
+    return _with_pieces(obj, pieces, np.concatenate([obj.link, link]))
+
+
+def _solid_points(
+    half: np.ndarray, rng: np.random.Generator, *, is_round: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points and normals [K, 3] on a box or a disc of half extents [3]."""
+    sides = np.array([half[1] * half[2], half[0] * half[2], half[0] * half[1]])
+    axis = rng.choice(3, POINTS, p=sides / sides.sum())
+    sign = rng.choice([-1.0, 1.0], POINTS)
+    local = rng.uniform(-1, 1, (POINTS, 3))
+    normals = np.zeros((POINTS, 3))
+    if is_round:
+        angle = rng.uniform(0, 2 * np.pi, POINTS)
+        rim = axis != 2
+        radius = np.where(rim, 1.0, np.sqrt(rng.random(POINTS)))
+        circle = np.stack([np.cos(angle), np.sin(angle)], 1)
+        local[:, :2] = circle * radius[:, None]
+        local[~rim, 2] = sign[~rim]
+        normals[rim, :2] = circle[rim]
+        normals[~rim, 2] = sign[~rim]
+    else:
+        local[np.arange(POINTS), axis] = sign
+        normals[np.arange(POINTS), axis] = sign
+    return local * half, normals
+
+
+def _solid_corners(half: np.ndarray, *, is_round: bool) -> np.ndarray:
+    """[S, 3] support points."""
+    signs = np.sign(DIRECTIONS) + (DIRECTIONS == 0)
+    if is_round:
+        flat = np.linalg.norm(DIRECTIONS[:, :2], axis=1, keepdims=True)
+        signs = np.concatenate([DIRECTIONS[:, :2] / np.maximum(flat, 1e-9), signs[:, 2:]], 1)
+    return signs * half
+
+
+def _split(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
+    """Some of the larger pieces cut in two by planes along the axes."""
+    pieces, link = obj.pieces, obj.link
+    chosen = np.flatnonzero(rng.random(len(link)) < 4 * pieces.area / pieces.area.sum())[:4]
+    if not len(chosen):
+        return obj
+    rest = pieces.take(np.setdiff1d(np.arange(len(link)), chosen))
+    made, owners = [rest], [np.delete(link, chosen)]
+    for index in chosen:
+        own = pieces.points[index]
+        axis = int(np.ptp(own, axis=0).argmax()) if rng.random() < 0.7 else int(rng.integers(3))
+        level = np.quantile(own[:, axis], rng.uniform(0.25, 0.75))
+        side = (own[:, axis] > level).astype(np.int64)
+        if side.min() == side.max():
+            side[: len(side) // 2] = 1 - side[0]
+        halves = group_points(own, pieces.normals[index], side, float(pieces.area[index]), rng)
+        made.append(replace(halves, component=np.arange(len(halves))))
+        owners.append(np.full(len(halves), link[index]))
+    return _with_pieces(obj, PieceSamples.concatenate(made), np.concatenate(owners))
+
+
+def _merged(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
+    """Pieces of a link that are near each other made one."""
+    pieces, link = obj.pieces, obj.link
+    label = np.arange(len(link))
+    centers = pieces.points.mean(1)
+    for one in np.unique(link):
+        own = np.flatnonzero(link == one)
+        if len(own) < 2 or rng.random() < 0.4:
+            continue
+        groups = int(rng.integers(1, max(2, len(own) // 2 + 1)))
+        seeds = rng.choice(own, groups, replace=False)
+        far = np.linalg.norm(centers[own][:, None] - centers[seeds], axis=-1)
+        joins = rng.random(len(own)) < 0.8
+        label[own[joins]] = seeds[far.argmin(1)][joins]
+    numbers = np.unique(label, return_inverse=True)[1]
+    count = int(numbers.max()) + 1
+    made = []
+    for group in range(count):
+        members = np.flatnonzero(numbers == group)
+        if len(members) == 1:
+            made.append(pieces.take(members))
+            continue
+        share = pieces.area[members] / max(pieces.area[members].sum(), 1e-30)
+        pick = rng.choice(len(members), POINTS, p=share)
+        which = rng.integers(pieces.points.shape[1], size=POINTS)
+        flat = pieces.supports[members].reshape(-1, 3)
+        made.append(
+            PieceSamples(
+                points=pieces.points[members[pick], which][None],
+                normals=pieces.normals[members[pick], which][None],
+                supports=flat[(flat @ DIRECTIONS.T).argmax(0)][None],
+                area=pieces.area[members].sum(keepdims=True),
+                component=np.zeros(1, np.int64),
+            )
+        )
+    first = np.zeros(count, np.int64)
+    first[numbers] = np.arange(len(link))
+    return _with_pieces(obj, PieceSamples.concatenate(made), link[first])
+
+
+def _fused(obj: PieceObject, q: np.ndarray, rng: np.random.Generator) -> PieceScene:
+    """One component, or a few, cut into patches; a patch is of the link most of it is on."""
+    motions = obj.joints.motions(obj.joints.values(q))[obj.cloud_link]
+    points = np.einsum("mab,mb->ma", motions[:, :3, :3], obj.cloud[:, :3]) + motions[:, :3, 3]
+    normals = np.einsum("mab,mb->ma", motions[:, :3, :3], obj.cloud[:, 3:])
+    size = max(float(np.ptp(points, axis=0).max()), 1e-9)
+    links = int(obj.cloud_link.max()) + 1
+    component = np.zeros(links, np.int64)
+    if rng.random() < 0.3:
+        component = rng.integers(2, size=links)
+    body, total = component[obj.cloud_link], float(obj.pieces.area.sum())
+    made, owners = [], []
+    for one in np.unique(body):
+        own = np.flatnonzero(body == one)
+        count = max(4, int(rng.integers(24, 73) * len(own) / len(body)))
+        label = cut_into_patches(points[own] / size, normals[own], count)
+        share = total * len(own) / len(body)
+        made.append(group_points(points[own], normals[own], label, share, rng))
+        table = np.zeros((int(label.max()) + 1, links), np.int64)
+        np.add.at(table, (label, obj.cloud_link[own]), 1)
+        owners.append(table.argmax(1))
+    scene = PieceScene.of(obj, q)
+    return replace(
+        scene, pieces=PieceSamples.concatenate(made), link=np.concatenate(owners)
+    )

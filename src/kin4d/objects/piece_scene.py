@@ -1,0 +1,109 @@
+"""PieceScene: pieces of one object in one state, with its joints as seen from that state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kin4d.geometry.pieces import PieceSamples
+from kin4d.objects.piece_object import FULL_TURN, PieceObject
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PieceScene:
+    """What a network sees, and the truth about it.
+
+    Attributes:
+        pieces: N of them, in world axes, z up.
+        link: [N] link of each piece, 0 for the root.
+        carried: [L, J] bool: whether a link moves when a joint does.
+        own: [L] the joint right above each link, -1 for the root.
+        slides: [J] prismatic, else revolute.
+        pivot: [J, 3] a point of the axis.
+        axis: [J, 3] unit.
+        range: [J, 2] rad or lengths that each can still go back (<= 0) and forth (>= 0).
+        endless: [J] hinges that turn all the way round.
+    """
+
+    pieces: PieceSamples
+    link: np.ndarray
+    carried: np.ndarray
+    own: np.ndarray
+    slides: np.ndarray
+    pivot: np.ndarray
+    axis: np.ndarray
+    range: np.ndarray
+    endless: np.ndarray
+
+    @classmethod
+    def of(cls, obj: PieceObject, q: np.ndarray) -> PieceScene:
+        """An object at q [k]."""
+        joints = obj.joints
+        values = joints.values(q)
+        motions = joints.motions(values)
+        above = motions[joints.parent]
+        own_motion = motions[obj.link]
+        ends = joints.limits * joints.factor[:, None] + joints.offset[:, None]
+        span = np.sort(ends, axis=1)
+        low = np.minimum(span[:, 0] - values, 0.0)
+        high = np.maximum(span[:, 1] - values, 0.0)
+        return cls(
+            pieces=_moved(obj.pieces, own_motion),
+            link=obj.link,
+            carried=joints.carried,
+            own=np.arange(-1, len(joints)),
+            slides=joints.slides,
+            pivot=np.einsum("jab,jb->ja", above[:, :3, :3], joints.pivot) + above[:, :3, 3],
+            axis=np.einsum("jab,jb->ja", above[:, :3, :3], joints.axis),
+            range=np.stack([low, high], 1),
+            endless=~joints.slides & (high - low >= FULL_TURN),
+        )
+
+    def transformed(self, rotation: np.ndarray, shift: np.ndarray, scale: float) -> PieceScene:
+        """Every point x at scale * (rotation @ x + shift)."""
+        pieces = self.pieces
+        lengths = np.where(self.slides, scale, 1.0)[:, None]
+        return replace(
+            self,
+            pieces=replace(
+                pieces,
+                points=scale * (pieces.points @ rotation.T + shift),
+                normals=pieces.normals @ rotation.T,
+                supports=scale * (pieces.supports @ rotation.T + shift),
+                area=pieces.area * scale**2,
+            ),
+            pivot=scale * (self.pivot @ rotation.T + shift),
+            axis=self.axis @ rotation.T,
+            range=self.range * lengths,
+        )
+
+    def take(self, index: np.ndarray) -> PieceScene:
+        """With some of the pieces alone."""
+        return replace(self, pieces=self.pieces.take(index), link=self.link[index])
+
+
+def yaw_alignment(normals: np.ndarray, area: np.ndarray) -> np.ndarray:
+    """[3, 3] rotation about z that turns most of a surface to face along x or y.
+
+    Args:
+        normals: [M, 3] unit.
+        area: [M] weights.
+    """
+    flat = normals[:, 0] + 1j * normals[:, 1]
+    size = np.abs(flat)
+    # The fourth power forgets which of the four sides it is.
+    total = np.sum(area * size * (flat / np.maximum(size, 1e-9)) ** 4 * (size > 0.3))
+    angle = -np.angle(total) / 4
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _moved(pieces: PieceSamples, motions: np.ndarray) -> PieceSamples:
+    rotation, shift = motions[:, :3, :3], motions[:, None, :3, 3]
+    return replace(
+        pieces,
+        points=np.einsum("nab,nkb->nka", rotation, pieces.points) + shift,
+        normals=np.einsum("nab,nkb->nka", rotation, pieces.normals),
+        supports=np.einsum("nab,nkb->nka", rotation, pieces.supports) + shift,
+    )
