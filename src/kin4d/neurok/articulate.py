@@ -106,7 +106,7 @@ def build_kinematic_tree(samples: PartSamples, count: int, *, near: float) -> np
     """[count + 1] the part that each hangs on: what it touches, and rather what stands fast.
 
     Args:
-        cut: The surface; part 0 stands fast.
+        samples: Points of the surface; part 0 is fixed.
         count: Of the others.
         near: m within which a part touches.
     """

@@ -53,7 +53,7 @@ def train_cage(
     """Train a deformer, going on from the checkpoint in `out` if there is one.
 
     Args:
-        feed: Number of a process and of a step, to its pairs from that step on.
+        make_batches: Function of (process, step) that yields pairs from that step on.
         out: Folder of the run.
         plan: How.
         config: Sizes.

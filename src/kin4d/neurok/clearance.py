@@ -53,10 +53,10 @@ class PartSamples:
         )
 
     def clip_limits(self, joint: JointSpec, moving: np.ndarray) -> tuple[float, float]:
-        """The limits of a mount, cut short where the part would pass through something.
+        """The limits of a joint, cut short where the part would pass through something.
 
         Args:
-            mount: Of the part.
+            joint: Of the part.
             moving: [N] bool, what moves with it: the part and all that hangs on it.
         """
         own, rest = self.points[moving], self.points[~moving]

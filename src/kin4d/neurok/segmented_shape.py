@@ -39,7 +39,7 @@ class SegmentedShape:
     Attributes:
         net: Encoded it.
         mesh: What was encoded.
-        reading: Of the mesh.
+        mesh_sample: Points sampled on the mesh.
         shape: The samples of the reading, with settled claims.
         vertices: Settled claims on the vertices of the mesh.
     """
@@ -144,7 +144,7 @@ def snap_to_components(
     Args:
         net: Encodes.
         mesh: What is encoded.
-        reading: Of the mesh.
+        mesh_sample: Points sampled on the mesh.
         rigid: Nothing is shared: every vertex follows one token, or nobody where none has the most.
     """
     shape = net.encode(mesh_sample.surface)

@@ -79,7 +79,7 @@ def train_neurok(
     """Train a model, going on from the checkpoint in `out` if there is one.
 
     Args:
-        feed: Number of a process and of a step, to its pairs from that step on.
+        make_batches: Function of (process, step) that yields pairs from that step on.
         out: Folder of the run.
         preset: "tiny", "small" or "base".
         config: Instead of the preset's.
