@@ -25,7 +25,7 @@ from kin4d.neurok.twists import TWIST_UNIT
 _MIN_AREA = 1e-3  # of the surface: smaller parts stay with what stands fast
 _NEAR = 0.015  # unit boxes within which a part touches what stands fast
 # A value anywhere in its range, a fifth of the time at an end, as training draws them
-# (`ArticulatedSpecimen`), has this many standard deviations to either end.
+# (`ArticulatedSample`), has this many standard deviations to either end.
 _REACH = 1.46
 
 

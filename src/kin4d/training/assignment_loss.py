@@ -9,12 +9,11 @@ from torch.nn import functional as F
 
 
 def assignment_loss(weights: Tensor, part: Tensor) -> Tensor:
-    """How badly weights [B, N, 1 + T] tell parts [B, N] apart, whichever token takes which part.
+    """Cross-entropy of token weights [B, N, 1 + T] against parts [B, N], up to a permutation.
 
-    Parts are matched with the tokens that already claim them most, each with another one, and
-    points are to follow the token of their part. Part 0 is the one that never moves, and is to
-    follow nobody. Shapes without known parts do not count; large parts count more than small ones,
-    but less than in proportion.
+    Each part is matched to a token of its own, those with the largest weights first (Hungarian
+    matching). Part 0 never moves; its token is column 0, the background. Shapes without known parts
+    are ignored; a part counts by the square root of its number of points.
     """
     known = (part >= 0).all(1)
     if not known.any():
@@ -30,7 +29,7 @@ def assignment_loss(weights: Tensor, part: Tensor) -> Tensor:
         for place, one in zip(matched, chosen, strict=True):
             token[row, parts[place]] = one + 1
     wanted = token.gather(1, part)
-    # A part that found no token left is nobody's by default, and should not teach that it is.
+    # Parts without a token (more parts than tokens) are left out: they are not background.
     counts = (member * size.clamp(min=1)[:, None] ** -0.5).sum(-1) * ((part == 0) | (wanted > 0))
     missed = -likely.gather(-1, wanted[..., None]).squeeze(-1)
     return (missed * counts).sum() / counts.sum()
