@@ -18,9 +18,9 @@ from kin4d.world.diffusion.batch import VideoBatch, condition_of
 from kin4d.world.diffusion.config import PRESETS
 from kin4d.world.diffusion.latent_video import LatentVideoModel
 from kin4d.world.diffusion.lora import ADDED_FILE, LORA_FILE, add_lora, save_adapter
-from kin4d.world.diffusion.memory import memory_need, refuse_if_too_large
+from kin4d.world.diffusion.memory_estimate import memory_need, refuse_if_too_large
 from kin4d.world.diffusion.transformer import ADDED, WorldTransformer
-from kin4d.world.diffusion.wan import image_tokens, load_published, published_config
+from kin4d.world.diffusion.wan_weights import image_tokens, load_published, published_config
 
 SIZES = {"num_attention_heads": 2, "attention_head_dim": 16, "ffn_dim": 48, "num_layers": 2}
 IMAGE = 24
