@@ -27,7 +27,7 @@ def _joint(kind: str, place: tuple, axis: tuple, limits: tuple[float, float]) ->
         name="part",
         parent=0,
         kind=kind,
-        place=np.array(place, float),
+        point=np.array(place, float),
         axis=np.array(axis, float),
         limits=limits,
     )

@@ -114,7 +114,7 @@ def _joint_spec(
         name=name,
         parent=parent,
         kind="prismatic" if slides else "revolute",
-        place=(centre / box.scale + box.centre) @ box.rotation,
+        point=(centre / box.scale + box.centre) @ box.rotation,
         axis=direction / np.linalg.norm(direction) @ box.rotation,
         limits=(low * per_twist, high * per_twist),
     )

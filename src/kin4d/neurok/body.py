@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from kin4d.bodies.body import require_coordinates
+from kin4d.bodies.body import autograd_jacobian, require_coordinates
 from kin4d.bodies.skinning_frames import SkinningFrames
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
@@ -146,11 +146,9 @@ class LearnedBody:
     def jacobian(self, q: Tensor) -> Tensor:
         """d points / dq, [..., P, 3, k]."""
         require_coordinates(q, len(self.coordinates))
-        flat = q.reshape(-1, q.shape[-1])
         # Forward-mode derivatives exist only for the plain attention kernel.
         with sdpa_kernel(SDPBackend.MATH):
-            rows = torch.stack([torch.func.jacfwd(self.points)(row) for row in flat])
-        return rows.unflatten(0, q.shape[:-1]) if q.ndim > 1 else rows[0]
+            return autograd_jacobian(self.points, q)
 
     def probe(self, samples: SurfaceSamples) -> Callable[[Tensor], Tensor]:
         """The map q [..., k] -> points on the surface [..., N, 3] (m)."""

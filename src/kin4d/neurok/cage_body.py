@@ -62,10 +62,12 @@ class CageBody:
 
     def points(self, q: Tensor) -> Tensor:
         """Mass points [..., P, 3] (m)."""
+        require_coordinates(q, len(self.coordinates))
         return self.probe(self._mass_samples)(q)
 
     def jacobian(self, q: Tensor) -> Tensor:
         """d points / dq, [..., P, 3, k]."""
+        require_coordinates(q, len(self.coordinates))
         pull = self._mass_samples.points(self._pull)
         rows = torch.einsum("pk,ij->pikj", pull, torch.eye(3, dtype=pull.dtype)).flatten(-2)
         return rows.to(q).expand(*q.shape[:-1], *rows.shape)

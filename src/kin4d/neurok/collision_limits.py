@@ -116,4 +116,4 @@ class PartSamples:
 def _moved(points: np.ndarray, joint: JointSpec, value: float) -> np.ndarray:
     if joint.kind == "prismatic":
         return points + value * joint.axis
-    return Rotation.from_rotvec(value * joint.axis).apply(points - joint.place) + joint.place
+    return Rotation.from_rotvec(value * joint.axis).apply(points - joint.point) + joint.point
