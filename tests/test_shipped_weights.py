@@ -19,7 +19,7 @@ from kin4d.episodes.store import EpisodeStore
 from kin4d.geometry.sampling import sample_surface
 from kin4d.kinematics.arms import load_arm
 from kin4d.objects.procedural.categories import make_object
-from kin4d.world.object_world.batches import episode_observation
+from kin4d.world.episode_observation import episode_observation
 
 EPISODES = EpisodeStore(Path(kin4d.__file__).parent / "assets" / "episodes")
 

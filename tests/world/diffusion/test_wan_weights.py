@@ -13,7 +13,7 @@ from diffusers import AutoencoderKLWan, WanImageToVideoPipeline, WanTransformer3
 from safetensors.torch import load_file, save_file
 
 from kin4d.errors import InputError
-from kin4d.world.diffusion import memory
+from kin4d.world.diffusion import memory_estimate
 from kin4d.world.diffusion.batch import VideoBatch, condition_of
 from kin4d.world.diffusion.config import PRESETS
 from kin4d.world.diffusion.latent_video import LatentVideoModel
@@ -203,7 +203,7 @@ def test_the_published_size_is_refused_with_numbers(monkeypatch: pytest.MonkeyPa
     assert 30e9 < need.weights < 36e9
     assert need.block < 4e9
     assert need.on_device(offload=True) < 24e9
-    monkeypatch.setattr(memory, "free_bytes", lambda device: int(10e9))
+    monkeypatch.setattr(memory_estimate, "free_bytes", lambda device: int(10e9))
     for offload in (False, True):
         with pytest.raises(InputError, match=r"needs about [\d.]+ GB on .* 10.0 GB are free"):
             refuse_if_too_large(
