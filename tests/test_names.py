@@ -10,9 +10,12 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "kin4d"
 HOOKS = {"run", "main"}
 """Functions that every module of a kind has under the same name."""
-RETIRED = (
-    "seer gauge painter lesson specimen nobody imaginer teller claimant hair mended retold steadied"
-).split()
+RETIRED = """
+seer gauge painter lesson specimen nobody imaginer teller claimant hair mended retold steadied dice
+told
+""".split()  # noqa: SIM905
+MAPS_OLD_NAMES = {"renamed.py", "neurok/pretrained.py", "world/diffusion/latent_video.py"}
+"""Files that read what earlier versions wrote, or say what an earlier name is now."""
 
 
 def public_definitions() -> dict[str, list[str]]:
@@ -35,6 +38,7 @@ def test_retired_words_do_not_come_back() -> None:
     found = [
         f"{file.relative_to(SOURCE)}:{number}: {line.strip()}"
         for file in sorted(SOURCE.rglob("*.py"))
+        if str(file.relative_to(SOURCE)) not in MAPS_OLD_NAMES
         for number, line in enumerate(file.read_text().splitlines(), 1)
         if words.search(line.replace("_", " "))
     ]

@@ -28,7 +28,7 @@ def test_report(monkeypatch) -> None:
     monkeypatch.setattr(export, "SHEET", (10, 20, 5))
     report = export.run(quick=True, seed=0)
     assert report.rows[0]["format"] == "numpy tofile"
-    assert len(report.rows) == 5
+    assert len(report.rows) == 6
     for row in report.rows:
         assert set(row) == {"format", "seconds", "MB", "ratio"}
         assert row["seconds"] > 0

@@ -30,20 +30,20 @@ def _shifted(x: float) -> np.ndarray:
     return pose
 
 
-def _mount(name: str, parent: int, kind: str, x: float, axis: str, limits: tuple) -> JointSpec:
-    """A mount at (x, 0, 0) along "x", "y" or "z"."""
+def _joint(name: str, parent: int, kind: str, x: float, axis: str, limits: tuple) -> JointSpec:
+    """A joint at (x, 0, 0) along "x", "y" or "z"."""
     along = np.eye(3)["xyz".index(axis)]
-    place = np.array([x, 0, 0])
-    return JointSpec(name=name, parent=parent, kind=kind, place=place, axis=along, limits=limits)
+    point = np.array([x, 0, 0])
+    return JointSpec(name=name, parent=parent, kind=kind, point=point, axis=along, limits=limits)
 
 
 def _chain(mass: float | np.ndarray = 2.0) -> SegmentedBody:
     mesh, part = _boxes()
-    mounts = [
-        _mount("arm", 0, "revolute", 0.1, "z", (-1.0, 2.0)),
-        _mount("tip", 1, "prismatic", 0.5, "x", (0.0, 0.3)),
+    joints = [
+        _joint("arm", 0, "revolute", 0.1, "z", (-1.0, 2.0)),
+        _joint("tip", 1, "prismatic", 0.5, "x", (0.0, 0.3)),
     ]
-    return SegmentedBody(mesh, part, mounts, mass=mass)
+    return SegmentedBody(mesh, part, joints, mass=mass)
 
 
 def test_rest_is_the_mesh_itself() -> None:
@@ -76,7 +76,7 @@ def test_masses_of_triangles_are_those_of_their_parts() -> None:
 
 def test_it_falls_until_it_stops() -> None:
     mesh, part = _boxes()
-    lid = _mount("lid", 0, "revolute", 0.1, "y", (-0.5, 0.4))
+    lid = _joint("lid", 0, "revolute", 0.1, "y", (-0.5, 0.4))
     body = SegmentedBody(mesh, np.minimum(part, 1), [lid])
     q = simulate(Scene([Actor(body, contacts=0)]), seconds=1.0, fps=24).clips[0].q
     assert q is not None

@@ -59,8 +59,8 @@ def test_networks_are_trained_joined_and_used(store, tmp_path, capsys):
 
 
 def test_a_generator_is_trained_on_kept_latents(store, tmp_path, capsys):
+    from kin4d.world.episode_observation import episode_observation
     from kin4d.world.model import load_world_model
-    from kin4d.world.object_world.batches import episode_observation
 
     run = tmp_path / "run"
     train = ["train", "diffusion", "--output", str(run), "--episodes", str(store.path)]

@@ -11,7 +11,7 @@ import torch
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
 from kin4d.neurok.articulate import articulate, build_kinematic_tree
-from kin4d.neurok.clearance import PartSamples
+from kin4d.neurok.collision_limits import PartSamples
 
 
 def _row(*places: tuple[float, float, float]) -> tuple[Mesh, np.ndarray]:

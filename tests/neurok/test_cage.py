@@ -15,10 +15,10 @@ from kin4d.errors import InputError
 from kin4d.fitting.fit import fit
 from kin4d.geometry.primitives import box
 from kin4d.geometry.sampling import sample_surface
-from kin4d.neurok.cage import MARGIN, CageConfig, CageDeformer, cage_sphere, load_cage, wrap
+from kin4d.neurok.cage import MARGIN, CageConfig, CageDeformer, cage_sphere, fit_cage, load_cage
 from kin4d.neurok.cage_body import CageBody
 from kin4d.neurok.cage_train import cage_loss, chamfer, train_cage
-from kin4d.neurok.mean_value import mean_value_coordinates
+from kin4d.neurok.mean_value_coordinates import mean_value_coordinates
 from kin4d.training import TrainConfig
 from kin4d.training.checkpoint import save_tensors
 
@@ -49,7 +49,7 @@ def make_batches(process: int, step: int) -> Iterator[Made]:
 def weights(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("cage")
     plan = TrainConfig(steps=3, log_every=1)
-    train_cage(make_batches, out, plan=plan, config=SMALL, dev=[pairs(99)])
+    train_cage(make_batches, out, train_config=plan, config=SMALL, dev=[pairs(99)])
     return out / "weights.safetensors"
 
 
@@ -66,7 +66,7 @@ def test_coordinates_reproduce_points_inside_the_cage() -> None:
 def test_cage_keeps_its_distance() -> None:
     points = torch.rand(1, 500, 3, generator=torch.Generator().manual_seed(1)) - 0.5
     points = points * torch.tensor([1.0, 0.3, 0.6])
-    gap = torch.cdist(wrap(points), points).amin(2)
+    gap = torch.cdist(fit_cage(points), points).amin(2)
     assert gap.min() > MARGIN
     assert gap.max() < 2.5 * MARGIN
 
@@ -110,5 +110,5 @@ def test_body_is_fitted_like_any_other(weights: Path) -> None:
 def test_other_weights_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "weights.safetensors"
     save_tensors(file, {"a": torch.zeros(1)}, {"model": "neurok", "version": 1})
-    with pytest.raises(InputError, match="no cage deformer"):
+    with pytest.raises(InputError, match="does not hold a cage deformer"):
         load_cage(file)

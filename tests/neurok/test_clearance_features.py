@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from kin4d.neurok.clearance_features import FACTS, STEPS, clearance_features
+from kin4d.neurok.clearance_features import CLEARANCE_FEATURES, STEPS, clearance_features
 
 
 def test_a_drawer_keeps_its_gap_only_along_its_walls() -> None:
@@ -20,7 +20,7 @@ def test_a_drawer_keeps_its_gap_only_along_its_walls() -> None:
     facts = clearance_features(
         twists, sides[None], walls[None], sides.mean(0)[None], torch.tensor([0.2])
     )
-    assert facts.shape == (1, 2, FACTS)
+    assert facts.shape == (1, 2, CLEARANCE_FEATURES)
     change = facts[0].view(2, len(STEPS), 4)[..., 1]
     assert bool((change[1] < 0.5 * change[0]).all())
 

@@ -42,7 +42,8 @@ def test_other_points_are_driven_like_the_encoded_ones(
     model = shaken(config(decoder, motion))
     shape = model.encode(surface)
     z = torch.randn(2, TINY.tokens, 6, generator=torch.Generator().manual_seed(0))
-    again = model.drive(shape, surface).move(z)
+    assignment = model.prior.assign(shape.encoding, surface)
+    again = model.decoder.rig(shape.encoding, surface.points, assignment).move(z)
     assert torch.allclose(again, shape.rig.move(z), atol=1e-5)
 
 

@@ -13,8 +13,9 @@ from untrained_neurok import TINY
 from kin4d.errors import InputError
 from kin4d.geometry.primitives import box
 from kin4d.neurok import PRESETS, LearnedBody
-from kin4d.neurok.train import train_config, train_neurok
+from kin4d.neurok.train import TRAIN_CONFIGS, train_neurok
 from kin4d.training import TrainConfig, load_tensors, save_tensors
+from kin4d.training.config import config_of_preset
 
 pytest.importorskip("accelerate")
 
@@ -43,7 +44,7 @@ def make_batches(process: int, step: int) -> Iterator[SimpleNamespace]:
 def test_a_run_writes_weights_that_make_bodies(tmp_path: Path) -> None:
     plan = TrainConfig(steps=6, log_every=2)
     train_neurok(
-        make_batches, tmp_path, config=TINY, plan=plan, dev=[pairs(99)], data={"of": "toys"}
+        make_batches, tmp_path, config=TINY, train_config=plan, dev=[pairs(99)], data={"of": "toys"}
     )
     tensors, metadata = load_tensors(tmp_path / "weights.safetensors")
     assert metadata["data"] == {"of": "toys"}
@@ -56,12 +57,20 @@ def test_a_run_writes_weights_that_make_bodies(tmp_path: Path) -> None:
 
 def test_a_run_can_begin_from_weights(tmp_path: Path, weights: Path) -> None:
     plan = TrainConfig(steps=1, lr=1e-9, ema_decay=0.0, log_every=1)
-    model = train_neurok(make_batches, tmp_path, config=TINY, plan=plan, start=weights)
+    model = train_neurok(
+        make_batches, tmp_path, config=TINY, train_config=plan, init_weights=weights
+    )
     before, _ = load_tensors(weights)
     after = model.state_dict()
     assert max(float((after[name] - before[name]).abs().max()) for name in after) < 1e-6
-    with pytest.raises(InputError, match="another config"):
-        train_neurok(make_batches, tmp_path / "b", config=PRESETS["tiny"], plan=plan, start=weights)
+    with pytest.raises(InputError, match="differs from that to train"):
+        train_neurok(
+            make_batches,
+            tmp_path / "b",
+            config=PRESETS["tiny"],
+            train_config=plan,
+            init_weights=weights,
+        )
 
 
 def test_what_earlier_weights_lack_begins_from_chance(
@@ -73,15 +82,15 @@ def test_what_earlier_weights_lack_begins_from_chance(
     plan = TrainConfig(steps=1, lr=1e-9, ema_decay=0.0, log_every=1)
     start = tmp_path / "old.safetensors"
     after = train_neurok(
-        make_batches, tmp_path / "run", config=TINY, plan=plan, start=start
+        make_batches, tmp_path / "run", config=TINY, train_config=plan, init_weights=start
     ).state_dict()
     assert max(float((after[name] - known[name]).abs().max()) for name in known) < 1e-6
     screws = [name for name in tensors if ".joint_axes." in name and name.endswith("weight")]
     assert all(float((after[name] - tensors[name]).abs().max()) > 1e-3 for name in screws)
-    assert "nothing for prior.joint_axes" in capsys.readouterr().err
+    assert "lacks prior.joint_axes" in capsys.readouterr().err
 
 
 def test_presets_are_named() -> None:
-    assert train_config("tiny", steps=7, lr=None).steps == 7
+    assert config_of_preset(TRAIN_CONFIGS, "tiny", steps=7, lr=None).steps == 7
     with pytest.raises(InputError, match="no such preset"):
-        train_config("enormous")
+        config_of_preset(TRAIN_CONFIGS, "enormous")

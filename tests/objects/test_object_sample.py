@@ -1,4 +1,4 @@
-"""Specimens: places stay on the surface they were bound to, and motions take them along."""
+"""Object samples: points stay on the surface they were bound to, and follow its motions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def bent_sheet(frames: int = 5) -> VertexSequence:
     )  # fmt: skip
 
 
-def specimens() -> list[ObjectSample]:
+def object_samples() -> list[ObjectSample]:
     return [
         make_articulated("cabinet", 3),
         make_articulated("laptop", 1),
@@ -36,52 +36,54 @@ def specimens() -> list[ObjectSample]:
     ]
 
 
-@pytest.mark.parametrize("specimen", specimens(), ids=lambda s: s.identity.category)
-def test_places_lie_on_the_moved_surface(specimen: ObjectSample) -> None:
+@pytest.mark.parametrize("sample", object_samples(), ids=lambda s: s.identity.category)
+def test_points_lie_on_the_moved_surface(sample: ObjectSample) -> None:
     rng = np.random.default_rng(0)
-    states = specimen.states(rng, 3)
-    samples = specimen.surface(50, rng, draws=3)
-    points, normals = specimen.carry(samples, states)
-    triangles = specimen.vertices(states)[np.arange(3)[:, None, None], samples.corners]
-    by_hand = np.einsum("nsc,nsci->nsi", samples.barycentric, triangles)
+    states = sample.states(rng, 3)
+    surface_points = sample.surface(50, rng, draws=3)
+    points, normals = sample.transform_points(surface_points, states)
+    triangles = sample.vertices(states)[np.arange(3)[:, None, None], surface_points.corners]
+    by_hand = np.einsum("nsc,nsci->nsi", surface_points.barycentric, triangles)
     np.testing.assert_allclose(points, by_hand, atol=1e-6)
     edge = triangles[..., 1, :] - triangles[..., 0, :]
     np.testing.assert_allclose(np.einsum("nsi,nsi->ns", edge, normals), 0, atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(normals, axis=-1), 1, atol=1e-9)
 
 
-@pytest.mark.parametrize("specimen", specimens(), ids=lambda s: s.identity.category)
-def test_motions_take_places_from_state_to_state(specimen: ObjectSample) -> None:
+@pytest.mark.parametrize("sample", object_samples(), ids=lambda s: s.identity.category)
+def test_motions_take_points_from_state_to_state(sample: ObjectSample) -> None:
     rng = np.random.default_rng(1)
-    before, after = specimen.state_pairs(rng, 4)
-    samples = specimen.surface(60, rng, draws=4)
-    start, _ = specimen.carry(samples, before)
-    end, _ = specimen.carry(samples, after)
-    motions = specimen.motions(samples, before, after)
+    before, after = sample.state_pairs(rng, 4)
+    surface_points = sample.surface(60, rng, draws=4)
+    start, _ = sample.transform_points(surface_points, before)
+    end, _ = sample.transform_points(surface_points, after)
+    motions = sample.motions(surface_points, before, after)
     each = np.take_along_axis(motions.matrices, motions.index[..., None, None], 1)
     np.testing.assert_allclose(
         (each[..., :3, :3] @ start[..., None])[..., 0] + each[..., :3, 3], end, atol=1e-9
     )
-    turn = each[..., :3, :3]
-    np.testing.assert_allclose(turn @ turn.mT, np.broadcast_to(np.eye(3), turn.shape), atol=1e-9)
-    assert (np.linalg.det(turn) > 0).all()
+    rotation = each[..., :3, :3]
+    np.testing.assert_allclose(
+        rotation @ rotation.mT, np.broadcast_to(np.eye(3), rotation.shape), atol=1e-9
+    )
+    assert (np.linalg.det(rotation) > 0).all()
 
 
 def test_samples_follow_area_and_one_draw_serves_many_states() -> None:
-    specimen = make_articulated("table", 5)
+    sample = make_articulated("table", 5)
     rng = np.random.default_rng(2)
-    samples = specimen.surface(4000, rng)
-    counts = np.bincount(samples.face[0], minlength=len(specimen.faces))
-    expected = 4000 * specimen.face_areas / specimen.face_areas.sum()
+    surface_points = sample.surface(4000, rng)
+    counts = np.bincount(surface_points.face[0], minlength=len(sample.faces))
+    expected = 4000 * sample.face_areas / sample.face_areas.sum()
     assert np.abs(counts - expected).max() <= 1.0 + 1e-9
-    points, _ = specimen.carry(samples, specimen.states(rng, 3))
+    points, _ = sample.transform_points(surface_points, sample.states(rng, 3))
     assert points.shape == (3, 4000, 3)
 
 
 def test_uneven_sampling_shifts_points_between_components() -> None:
-    specimen = make_articulated("cabinet", 3)
-    even = specimen.surface(500, np.random.default_rng(0), draws=6)
-    uneven = specimen.surface(500, np.random.default_rng(0), draws=6, unevenness=1.0)
+    sample = make_articulated("cabinet", 3)
+    even = sample.surface(500, np.random.default_rng(0), draws=6)
+    uneven = sample.surface(500, np.random.default_rng(0), draws=6, unevenness=1.0)
 
     def spread(component: np.ndarray) -> float:
         return float(np.std([(row == 0).mean() for row in component]))
@@ -91,17 +93,17 @@ def test_uneven_sampling_shifts_points_between_components() -> None:
 
 @pytest.mark.parametrize("mirror", [False, True])
 def test_reshaping_scales_the_object_and_keeps_parts_rigid(mirror: bool) -> None:
-    specimen = make_articulated("cabinet", 7)
+    sample = make_articulated("cabinet", 7)
     scale = np.array([1.5, 0.7, 1.1])
-    other = specimen.reshaped(scale, mirror=mirror)
-    zero = np.zeros((1, specimen.states(np.random.default_rng(0), 1).shape[1]))
+    other = sample.rescaled(scale, mirror=mirror)
+    zero = np.zeros((1, sample.states(np.random.default_rng(0), 1).shape[1]))
     factors = scale * [-1 if mirror else 1, 1, 1]
-    np.testing.assert_allclose(other.vertices(zero), specimen.vertices(zero) * factors, atol=1e-9)
+    np.testing.assert_allclose(other.vertices(zero), sample.vertices(zero) * factors, atol=1e-9)
     rng = np.random.default_rng(4)
-    samples, states = other.surface(80, rng), other.states(rng, 3)
-    points, _ = other.carry(samples, states)
-    for part in np.unique(samples.part):
-        inside = points[:, samples.part[0] == part]
+    surface_points, states = other.surface(80, rng), other.states(rng, 3)
+    points, _ = other.transform_points(surface_points, states)
+    for part in np.unique(surface_points.part):
+        inside = points[:, surface_points.part[0] == part]
         gaps = np.linalg.norm(inside[:, :, None] - inside[:, None], axis=-1)
         np.testing.assert_allclose(gaps, np.broadcast_to(gaps[:1], gaps.shape), atol=1e-9)
 
@@ -112,9 +114,9 @@ def test_mirrored_surfaces_still_face_outwards() -> None:
         name="box", category="box", source="test", licence="CC0-1.0", seed=0,
         vertices=corner.vertices[None], faces=corner.faces, fps=1.0,
     )  # fmt: skip
-    specimen = SequenceSample(sequence).reshaped(np.ones(3), mirror=True)
-    samples = specimen.surface(100, np.random.default_rng(0))
-    points, normals = specimen.carry(samples, np.zeros(1, int))
+    sample = SequenceSample(sequence).rescaled(np.ones(3), mirror=True)
+    surface_points = sample.surface(100, np.random.default_rng(0))
+    points, normals = sample.transform_points(surface_points, np.zeros(1, int))
     assert (np.einsum("nsi,nsi->ns", points, normals) > 0).all()
 
 
@@ -122,9 +124,9 @@ def test_local_rotations_find_a_rigid_motion_and_the_least_turn_of_a_line() -> N
     rng = np.random.default_rng(0)
     points = rng.normal(size=(40, 3))
     c, s = np.cos(2.0), np.sin(2.0)
-    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-    found = local_rotations(points, points @ turn.T + 3.0, np.zeros(40, int))
-    np.testing.assert_allclose(found, np.broadcast_to(turn, found.shape), atol=1e-4)
+    rotation = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    found = local_rotations(points, points @ rotation.T + 3.0, np.zeros(40, int))
+    np.testing.assert_allclose(found, np.broadcast_to(rotation, found.shape), atol=1e-4)
     line = np.linspace(0, 1, 30)[:, None] * [1.0, 0, 0]
     found = local_rotations(line, line + 1.0, np.zeros(30, int))
     np.testing.assert_allclose(found, np.broadcast_to(np.eye(3), found.shape), atol=1e-9)
@@ -134,12 +136,12 @@ def test_neighbours_are_of_the_same_component() -> None:
     # Two sheets on top of each other, one of which turns: each must be fitted by itself.
     rng = np.random.default_rng(0)
     flat = np.concatenate([rng.random((60, 2)), np.zeros((60, 1))], 1)
-    turn = np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]])
+    rotation = np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]])
     above = flat + np.array([0, 0, 0.001])
-    start, end = np.concatenate([flat, above]), np.concatenate([flat, above @ turn.T])
+    start, end = np.concatenate([flat, above]), np.concatenate([flat, above @ rotation.T])
     found = local_rotations(start, end, np.repeat([0, 1], 60))
     np.testing.assert_allclose(found[:60], np.broadcast_to(np.eye(3), (60, 3, 3)), atol=1e-5)
-    np.testing.assert_allclose(found[60:], np.broadcast_to(turn, (60, 3, 3)), atol=1e-5)
+    np.testing.assert_allclose(found[60:], np.broadcast_to(rotation, (60, 3, 3)), atol=1e-5)
 
 
 def test_y_up_sequences_are_stood_up_and_clips_share_their_instance() -> None:
@@ -160,11 +162,11 @@ def test_identity_names() -> None:
     assert (who.key, who.instance) == ("a/trash_can/7", "7")
 
 
-def test_tracks_stay_within_limits() -> None:
-    specimen = make_articulated("refrigerator", 2)
-    track = specimen.track(40)
-    low, high = specimen.object.limits.T  # pyright: ignore[reportAttributeAccessIssue]
-    assert track.shape[0] == 40
-    assert (track >= low - 1e-12).all()
-    assert (track <= high + 1e-12).all()
-    assert len(SequenceSample(bent_sheet(5)).track(40)) == 5
+def test_demo_states_stay_within_limits() -> None:
+    sample = make_articulated("refrigerator", 2)
+    states = sample.demo_states(40)
+    low, high = sample.object.limits.T  # pyright: ignore[reportAttributeAccessIssue]
+    assert states.shape[0] == 40
+    assert (states >= low - 1e-12).all()
+    assert (states <= high + 1e-12).all()
+    assert len(SequenceSample(bent_sheet(5)).demo_states(40)) == 5

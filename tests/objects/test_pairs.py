@@ -64,9 +64,9 @@ def test_boxes_are_unit_and_lead_back_to_metres() -> None:
     low, high = pairs.points0.min(1), pairs.points0.max(1)
     np.testing.assert_allclose((high - low).max(1), 1, atol=1e-6)
     np.testing.assert_allclose(high + low, 0, atol=1e-6)
-    specimen = make_articulated("cabinet", 3)
+    sample = make_articulated("cabinet", 3)
     metres = pairs.points0 / pairs.scale[:, None, None] + pairs.centre[:, None]
-    rest = specimen.vertices(specimen.states(np.random.default_rng(0), 50)).reshape(-1, 3)
+    rest = sample.vertices(sample.states(np.random.default_rng(0), 50)).reshape(-1, 3)
     assert (metres.reshape(-1, 3) >= rest.min(0) - 0.1).all()
     assert (metres.reshape(-1, 3) <= rest.max(0) + 0.1).all()
 

@@ -1,4 +1,4 @@
-"""Every named source gives specimens that pairs can be made of, and that carry their terms."""
+"""Every named source gives object samples that pairs can be made of, and that carry their terms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def test_seeded_sources(name: str) -> None:
     one, two = source.make(category, 3), source.make(category, 3)
     assert one.identity == source.identity(category, 3)
     assert is_trainable(one.identity.licence)
-    np.testing.assert_array_equal(one.vertices(one.ends()), two.vertices(two.ends()))
+    np.testing.assert_array_equal(
+        one.vertices(one.extreme_states()), two.vertices(two.extreme_states())
+    )
     pairs = make_pairs(one, 2, np.random.default_rng(0), points=48)
     assert np.isfinite(pairs.dq).all()
     assert np.linalg.norm(pairs.points1 - pairs.points0, axis=-1).max() > 1e-3
@@ -41,7 +43,7 @@ def test_what_cannot_be_made_is_drawn_again() -> None:
         return f"{category} {seed}"
 
     source = ProceduralSource(name="x", licence="MIT", categories=("a",), make=make)  # pyright: ignore[reportArgumentType]
-    assert source.draw(np.random.default_rng(0), "train") == f"a {calls[2]}"
+    assert source.sample(np.random.default_rng(0), "train") == f"a {calls[2]}"
 
 
 def test_unknown_names_and_empty_folders(tmp_path: Path) -> None:

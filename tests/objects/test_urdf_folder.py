@@ -57,23 +57,23 @@ def write_object(
 
 def test_objects_move_as_their_file_says(tmp_path: Path) -> None:
     folder = write_object(tmp_path / "Cupboard_7")
-    specimen = load_urdf_object(folder)
+    sample = load_urdf_object(folder)
     body = RobotBody.from_urdf(folder / "mobility.urdf")
-    assert [j.name for j in specimen.object.free_joints] == ["hinge", "wheel"]
-    assert len(specimen.object.links) == 4  # base with frame, door, handle with badge, rim
-    states = specimen.states(np.random.default_rng(0), 4)
+    assert [j.name for j in sample.object.free_joints] == ["hinge", "wheel"]
+    assert len(sample.object.links) == 4  # base with frame, door, handle with badge, rim
+    states = sample.states(np.random.default_rng(0), 4)
     columns = [body.coordinates.index(name) for name in ("hinge", "wheel")]
     q = torch.zeros(4, len(body.q0), dtype=torch.float64)
     q[:, columns] = torch.from_numpy(states)
     expected = body.vertices(q).numpy().reshape(4, -1)
     np.testing.assert_allclose(
-        np.sort(specimen.vertices(states).reshape(4, -1)), np.sort(expected), atol=1e-9
+        np.sort(sample.vertices(states).reshape(4, -1)), np.sort(expected), atol=1e-9
     )
 
 
 def test_objects_can_be_reshaped(tmp_path: Path) -> None:
-    specimen = load_urdf_object(write_object(tmp_path / "Cupboard_7"))
-    pairs = make_pairs(specimen, 4, np.random.default_rng(0), points=64)
+    sample = load_urdf_object(write_object(tmp_path / "Cupboard_7"))
+    pairs = make_pairs(sample, 4, np.random.default_rng(0), points=64)
     assert np.isfinite(pairs.points1).all()
 
 

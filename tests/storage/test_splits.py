@@ -71,12 +71,12 @@ def test_unseen_categories_exist() -> None:
 def test_listed_sources_draw_by_split_and_say_when_they_have_none() -> None:
     identities = [who(name=str(seed)) for seed in range(30)]
     source = FileSource("list", identities, lambda i: make_articulated("laptop", i))
-    drawn = source.draw(np.random.default_rng(0), "train")
+    drawn = source.sample(np.random.default_rng(0), "train")
     assert split_of(drawn.identity) == "train"
     with pytest.raises(InputError, match="nothing in split 'unseen'"):
-        source.draw(np.random.default_rng(0), "unseen")
+        source.sample(np.random.default_rng(0), "unseen")
     with pytest.raises(InputError, match="no such split"):
-        source.draw(np.random.default_rng(0), "training")
+        source.sample(np.random.default_rng(0), "training")
 
 
 def test_terms() -> None:

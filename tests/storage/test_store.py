@@ -55,16 +55,16 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
     assert [who.key for who in store.identities] == [one.identity.key for one in put]
     assert store.identities[1].licence == "CC0-1.0"
     assert store.verify() == []
-    got = store.specimen(3).sequence
+    got = store.sample(3).sequence
     expected = flag(2).sequence
     for name in ("vertices", "velocities", "forces", "faces", "pins"):
         np.testing.assert_array_equal(getattr(got, name), getattr(expected, name))
     assert (got.fps, dict(got.material), dict(got.meta)) == (
         30.0, {"density": 0.2}, {"gravity": [0, 0, -9.81]},
     )  # fmt: skip
-    laptop = store.specimen(0)
+    laptop = store.sample(0)
     np.testing.assert_allclose(
-        laptop.vertices(np.arange(6)), put[0].vertices(put[0].track(6)), atol=1e-6
+        laptop.vertices(np.arange(6)), put[0].vertices(put[0].demo_states(6)), atol=1e-6
     )
     np.testing.assert_array_equal(laptop.face_part, put[0].face_part)
     np.testing.assert_array_equal(laptop.colors, put[0].colors)
@@ -73,7 +73,7 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
 
 def test_stored_rigid_parts_still_move_exactly(tmp_path: Path) -> None:
     store = SequenceStore.write(tmp_path / "s", [make_articulated("cabinet", 1)], frames=12)
-    pairs = make_pairs(store.specimen(0), 4, np.random.default_rng(0), points=64)
+    pairs = make_pairs(store.sample(0), 4, np.random.default_rng(0), points=64)
     assert pairs.exact.all()
     import torch
 
@@ -86,7 +86,7 @@ def test_stored_rigid_parts_still_move_exactly(tmp_path: Path) -> None:
 def test_stores_are_sources_and_travel_to_other_processes(tmp_path: Path) -> None:
     store = SequenceStore.write(tmp_path / "s", things())
     source = pickle.loads(pickle.dumps(store.source()))
-    drawn = source.draw(np.random.default_rng(0), None)
+    drawn = source.sample(np.random.default_rng(0), None)
     assert drawn.identity in store.identities
 
 
@@ -187,7 +187,7 @@ def test_dropped_items_are_remembered(tmp_path: Path) -> None:
     store = SequenceStore.open(tmp_path / "s")
     assert [who.name for who in store.identities] == ["0", "1"]
     assert store.dropped[0]["dropped"] == "diverged"
-    np.testing.assert_array_equal(store.specimen(1).sequence.vertices, flag(1).sequence.vertices)
+    np.testing.assert_array_equal(store.sample(1).sequence.vertices, flag(1).sequence.vertices)
 
 
 def test_two_writers_at_once_are_refused(tmp_path: Path) -> None:

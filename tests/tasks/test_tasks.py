@@ -77,7 +77,7 @@ def test_noise_leaves_the_gripper_alone_and_breaks_the_task() -> None:
     assert done[SIGMAS[-1]] == 0
 
 
-def test_near_miss_differs_by_a_hair() -> None:
+def test_near_miss_offsets_are_close() -> None:
     task = TASKS["lift"]
     scene = task.build(5)
     actions = task.expert(scene)

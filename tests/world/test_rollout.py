@@ -14,7 +14,7 @@ pytest.importorskip("mujoco")
 @pytest.fixture(scope="module")
 def observation():
     from kin4d.tasks.record import EpisodeSpec, make_episode
-    from kin4d.world.object_world.batches import episode_observation
+    from kin4d.world.episode_observation import episode_observation
 
     return episode_observation(make_episode(EpisodeSpec(task="push", seed=1), frames=12))
 

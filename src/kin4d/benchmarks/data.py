@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import multiprocessing
 import os
 import random
@@ -16,6 +14,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from kin4d.benchmarks import soft
 from kin4d.benchmarks.report import Check, Report
 from kin4d.objects.augmentation import Augmentation
 from kin4d.objects.generate import DatasetSpec, generate_objects
@@ -30,13 +29,10 @@ KILLS = 3
 
 
 def run(*, quick: bool, seed: int) -> Report:
-    """Pairs per second, sound objects, a store killed on the way, and the soft engines' table."""
+    """Pairs per second, sound objects, a store killed on the way, and soft simulations."""
     report = Report()
-    for part in (_pairs, _objects, _store):
+    for part in (_pairs, _objects, _store, soft.run):
         _merge(report, part(quick=quick, seed=seed))
-    soft = "kin4d.benchmarks.soft_engines"
-    if importlib.util.find_spec(soft) is not None:
-        _merge(report, importlib.import_module(soft).run(quick=quick, seed=seed))
     return report
 
 
@@ -112,8 +108,8 @@ def _objects(*, quick: bool, seed: int) -> Report:
 def _objects_to_check(count: int, seed: int) -> list[tuple[str, int]]:
     """Every category in turn, with seeds drawn from all there are: none was looked at before."""
     categories = articulated_source().categories
-    dice = random.Random(f"objects of benchmark {seed}")
-    return [(categories[i % len(categories)], dice.randrange(SEEDS)) for i in range(count)]
+    rng = random.Random(f"objects of benchmark {seed}")
+    return [(categories[i % len(categories)], rng.randrange(SEEDS)) for i in range(count)]
 
 
 def _problems(item: tuple[str, int]) -> list[str]:
@@ -126,7 +122,7 @@ def _problems(item: tuple[str, int]) -> list[str]:
 def _store(*, quick: bool, seed: int) -> Report:
     """A store whose writer is killed three times on the way."""
     plan = DatasetSpec(count=200 if quick else 2000, seed=seed, frames=8, per_shard=16)
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store"
         killed = 0
@@ -134,7 +130,7 @@ def _store(*, quick: bool, seed: int) -> Report:
             writer = subprocess.Popen(_command(plan, path), stderr=subprocess.DEVNULL)
             while writer.poll() is None and _finished(path) < plan.shards * part // (KILLS + 1):
                 time.sleep(0.001)
-            time.sleep(dice.uniform(0.0, 0.05))
+            time.sleep(rng.uniform(0.0, 0.05))
             writer.kill()
             killed += writer.wait() == -signal.SIGKILL
         kept = _finished(path)

@@ -142,7 +142,7 @@ def _experts(*, quick: bool, seed: int) -> Report:
 
 
 def _failures(*, quick: bool, seed: int) -> Report:
-    """Success by grade of noise, and pairs that differ by a hair."""
+    """Success by grade of noise, and pairs of near misses."""
     count = 3 if quick else 20
     rows, share = [], []
     for sigma in SIGMAS:

@@ -22,7 +22,6 @@ _RECORDED = (
     "embreex",
     "mink",
     "warp-lang",
-    "newton",
 )
 
 

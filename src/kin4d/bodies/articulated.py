@@ -19,7 +19,7 @@ class ArticulatedBody(ArticulatedBodyBase):
     """A tree of links. Coordinates are the joints that move and mimic no other, in given order.
 
     Args:
-        links: All links; exactly one is nobody's child and becomes the root.
+        links: All links; exactly one has no parent and becomes the root.
         joints: One per non-root link.
         q0: Rest values by joint name; a joint left out rests at zero, or at the nearest value its
             limits allow.

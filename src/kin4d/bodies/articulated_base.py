@@ -1,4 +1,4 @@
-"""LinkedBody: any body made of rigid links. Subclasses say only where the links are."""
+"""ArticulatedBodyBase: any body made of rigid links. Subclasses give the poses of the links."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kin4d.bodies.body import autograd_jacobian
 from kin4d.bodies.inertial import Inertial
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
@@ -118,9 +119,7 @@ class ArticulatedBodyBase(ABC):
 
     def link_jacobian(self, q: Tensor) -> Tensor:
         """d link_poses / dq, [..., L, 4, 4, k], by forward-mode differentiation."""
-        flat = q.reshape(q.shape[:-1].numel(), q.shape[-1]).contiguous()
-        columns = torch.func.vmap(torch.func.jacfwd(self.link_poses))(flat)
-        return columns.reshape(*q.shape[:-1], *columns.shape[1:])
+        return autograd_jacobian(self.link_poses, q)
 
 
 def transform_points(poses: Tensor, link: Tensor, local: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -102,6 +103,15 @@ def check_coordinates(body: Body, q: Tensor | np.ndarray) -> Tensor:
     if not torch.isfinite(q).all():
         raise InputError("coordinates hold NaN or infinite values")
     return q
+
+
+def autograd_jacobian(function: Callable[[Tensor], Tensor], q: Tensor) -> Tensor:
+    """d function / dq [..., *shape, k] of a batched map q [..., k] -> [..., *shape]."""
+    if not q.numel():
+        return q.new_zeros(*function(q).shape, q.shape[-1])
+    flat = q.reshape(-1, q.shape[-1]).contiguous()
+    columns = torch.func.vmap(torch.func.jacfwd(function))(flat)
+    return columns.reshape(*q.shape[:-1], *columns.shape[1:])
 
 
 def bake(body: Body, q: Tensor | np.ndarray, *, fps: float = 24.0) -> Clip:

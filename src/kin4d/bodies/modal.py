@@ -222,6 +222,7 @@ class ModalBody:
 
     def skin_transforms(self, q: Tensor) -> Tensor:
         """Motions of the nodes from the rest pose, [..., N, 4, 4]."""
+        require_coordinates(q, len(self.coordinates))
         spin = torch.einsum("nik,...k->...ni", self._spin.to(q), q)
         turns = rotvec_to_matrix(spin) if self.warp else _linear(spin)
         shift = self.points(q) - torch.einsum("...nij,nj->...ni", turns, self._rest.to(q))

@@ -18,80 +18,80 @@ from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.skin import Skin
 
 ROOT = "still"
-"""Name of the link that stands fast."""
+"""Name of the link that does not move."""
 
-_LIGHTEST = 1e-6  # of the whole: what weighs nothing could not be pushed
+_LIGHTEST = 1e-6  # of the whole mass: the least that a part weighs, so that it can be pushed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JointSpec:
-    """How a part hangs on another, in world axes, with everything as the mesh shows it.
+    """The joint between a part and its parent, in world axes at rest.
 
     Attributes:
         name: Of the part, its link and its coordinate.
-        parent: Number of the part it hangs on; 0 is what stands fast.
+        parent: Number of the parent part; 0 does not move.
         kind: "revolute" or "prismatic".
-        place: [3] m, a point of the axis.
+        point: [3] m, a point on the axis.
         axis: [3] unit.
-        limits: rad or m, from where it is.
+        limits: rad or m, relative to rest.
     """
 
     name: str
     parent: int
     kind: str
-    place: np.ndarray
+    point: np.ndarray
     axis: np.ndarray
     limits: tuple[float, float]
 
 
 class SegmentedBody(ArticulatedBody):
-    """A `ArticulatedBody` that keeps its mesh as it was given: vertices, order, materials.
+    """An `ArticulatedBody` that keeps its mesh as it was given: vertices, order, materials.
 
     Args:
         mesh: At rest, which is zero of every coordinate.
-        part: [V] number of the part that each vertex follows: 0 stands fast, the others are counted
-            from 1 in the order of `mounts`.
-        mounts: How parts 1, 2, ... hang together.
+        part: [V] number of the part that each vertex belongs to: 0 does not move, the others are
+            counted from 1 in the order of `joints`.
+        joints: The joints of parts 1, 2, ...
         mass: kg, spread evenly over the surface; or [F], of each triangle.
-        confidence: From 0 to 1, of whoever found the parts; None if they do not say.
+        confidence: Of the network that predicted the parts, 0 to 1; None if unknown.
     """
 
     def __init__(
         self,
         mesh: Mesh,
         part: np.ndarray,
-        mounts: Sequence[JointSpec],
+        joints: Sequence[JointSpec],
         *,
         mass: float | np.ndarray = 1.0,
         confidence: float | None = None,
     ) -> None:
         part = np.asarray(part, np.int64)
-        if part.shape != (len(mesh.vertices),) or part.min() < 0 or part.max() > len(mounts):
-            raise InputError("parts of vertices", value=part.shape, allowed=f"0 to {len(mounts)}")
+        if part.shape != (len(mesh.vertices),) or part.min() < 0 or part.max() > len(joints):
+            raise InputError("parts of vertices", value=part.shape, allowed=f"0 to {len(joints)}")
         weights = _face_masses(mesh, mass)
-        places = [np.zeros(3), *(np.asarray(mount.place, np.float64) for mount in mounts)]
-        names = [ROOT, *(mount.name for mount in mounts)]
+        points = [np.zeros(3), *(np.asarray(spec.point, np.float64) for spec in joints)]
+        names = [ROOT, *(spec.name for spec in joints)]
         of_face = part[mesh.faces[:, 0]]
         links = [
-            _link(name, mesh, of_face == number, place, weights)
-            for number, (name, place) in enumerate(zip(names, places, strict=True))
+            _link(name, mesh, of_face == number, point, weights)
+            for number, (name, point) in enumerate(zip(names, points, strict=True))
         ]
-        joints = []
-        for mount, place in zip(mounts, places[1:], strict=True):
+        built = []
+        for spec, point in zip(joints, points[1:], strict=True):
             origin = np.eye(4)
-            origin[:3, 3] = place - places[mount.parent]
-            joints.append(
+            origin[:3, 3] = point - points[spec.parent]
+            built.append(
                 Joint(
-                    name=mount.name,
-                    kind=mount.kind,
-                    parent=names[mount.parent],
-                    child=mount.name,
+                    name=spec.name,
+                    kind=spec.kind,
+                    parent=names[spec.parent],
+                    child=spec.name,
                     origin=origin,
-                    axis=mount.axis,
-                    limits=mount.limits,
+                    axis=spec.axis,
+                    limits=spec.limits,
                 )
             )
-        super().__init__(links, joints, name=mesh.name)
+        super().__init__(links, built, name=mesh.name)
         self.confidence = confidence
         self._part, self._rest_vertices = torch.from_numpy(part), torch.tensor(mesh.vertices)
         self.rest = mesh
@@ -102,12 +102,12 @@ class SegmentedBody(ArticulatedBody):
         return transform_points(self.skin_transforms(q), self._part, self._rest_vertices)
 
 
-def _link(name: str, mesh: Mesh, own: np.ndarray, place: np.ndarray, weights: np.ndarray) -> Link:
-    """The link of some triangles, own [F], with its frame at `place`."""
+def _link(name: str, mesh: Mesh, own: np.ndarray, origin: np.ndarray, weights: np.ndarray) -> Link:
+    """The link of some triangles, own [F], with its frame at `origin`."""
     if not own.any():
         return Link(name)
     used, corners = np.unique(mesh.faces[own], return_inverse=True)
-    piece = Mesh(vertices=mesh.vertices[used] - place, faces=corners.reshape(-1, 3), name=name)
+    piece = Mesh(vertices=mesh.vertices[used] - origin, faces=corners.reshape(-1, 3), name=name)
     return Link(name, piece, Inertial.of_shell(piece, weights[own]))
 
 

@@ -37,7 +37,8 @@ def bench_command(
         seed: Random seed.
         objects: For object-pose: a folder of URDF objects, such as PartNet-Mobility's.
         episodes: For world: a store of episodes; without one, some are made.
-        weights: For object-pose and world: models to evaluate, each a name, a file, a run or a folder of runs.
+        weights: For object-pose and world: models to evaluate, each a name, a file, a run or a
+            folder of runs.
         pictures: For object-pose and world: draw what was fitted or imagined into this folder.
         gate: Exit with code 1 if a threshold is missed; without it, misses are only printed.
         list: Print the names alone, one a line.

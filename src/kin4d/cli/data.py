@@ -188,7 +188,7 @@ def data_command(action: _Action) -> None:
 def _by_category(
     source: str, categories: tuple[str, ...], count: int
 ) -> dict[str, list[ObjectSample]]:
-    """The first `count` specimens of each category of a source."""
+    """The first `count` samples of each category of a source."""
     from kin4d.objects.source_registry import named_source
     from kin4d.objects.sources import ProceduralSource
 

@@ -10,9 +10,7 @@ import tyro
 from kin4d.cli.output import check_memory, print_result
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from kin4d.geometry.pointmap import PointmapVideo
+    from kin4d.world.imagine import ImaginedVideo
 
 
 def imagine_command(
@@ -55,7 +53,7 @@ def imagine_command(
     """
     import numpy as np
 
-    from kin4d.export.video import write_image, write_video
+    from kin4d.export.video import write_image
     from kin4d.world.imagine import imagine
     from kin4d.world.model import load_world_model
 
@@ -76,16 +74,7 @@ def imagine_command(
         episode=episode,
         measured_gripper=measured_gripper,
     )
-    videos = (result, *result.samples)
-    for number, video in enumerate(videos):
-        name = "" if number == 0 else f"-{number}"
-        video.save(output / f"pointmap{name}.npz")
-        write_video(_preview(video), output / f"imagined{name}.mp4", fps=video.fps)
-    result.camera.save(output / "camera.json")
-    with (output / "joints.npz").open("wb") as file:
-        np.savez_compressed(
-            file, joint=result.q, names=np.array(result.coordinates), fps=result.fps
-        )
+    save_imagined(result, output)
     size = [result.camera.width, result.camera.height]
     data: dict[str, Any] = {
         "written": str(output),
@@ -96,6 +85,7 @@ def imagine_command(
     }
     text = f"{len(result)} frames of {size[0]} x {size[1]} pixels in {output}"
     if num_samples > 1:
+        videos = (result, *result.samples)
         std = np.stack([video.rgb for video in videos]).astype(np.float32).std(0).mean((0, -1))
         image_std = np.repeat(np.clip(4 * std, 0, 255).astype(np.uint8)[..., None], 3, -1)
         write_image(image_std, output / "disagreement.png")
@@ -104,14 +94,19 @@ def imagine_command(
     print_result(text, data, as_json=json)
 
 
-def _preview(video: PointmapVideo) -> np.ndarray:
-    """[T, H', W', 3] uint8: colour beside depth, enlarged."""
+def save_imagined(result: ImaginedVideo, output: Path) -> None:
+    """Write pointmaps, a preview of colour and depth, the camera and the robot's motion."""
     import numpy as np
 
-    depth = video.xyz[..., 2]
-    low, high = np.nanpercentile(depth, (1, 99))
-    near = np.nan_to_num(np.clip((high - depth) / max(high - low, 1e-6), 0, 1))
-    grey = np.repeat((255 * near).astype(np.uint8)[..., None], 3, -1)
-    scale = max(1, 384 // video.camera.width)
-    both = np.concatenate([video.rgb, grey], axis=2)
-    return both.repeat(scale, 1).repeat(scale, 2)
+    from kin4d.export.video import write_video
+    from kin4d.render.preview import color_and_depth
+
+    for number, video in enumerate((result, *result.samples)):
+        name = "" if number == 0 else f"-{number}"
+        video.save(output / f"pointmap{name}.npz")
+        write_video(color_and_depth(video), output / f"imagined{name}.mp4", fps=video.fps)
+    result.camera.save(output / "camera.json")
+    with (output / "joints.npz").open("wb") as file:
+        np.savez_compressed(
+            file, joint=result.q, names=np.array(result.coordinates), fps=result.fps
+        )

@@ -53,10 +53,11 @@ class TrainNeurok(TrainingOptions):
 
         from kin4d.neurok.cage_train import train_cage
         from kin4d.neurok.config import PRESETS
-        from kin4d.neurok.train import train_config, train_neurok
+        from kin4d.neurok.train import TRAIN_CONFIGS, train_neurok
         from kin4d.objects.augmentation import Augmentation
         from kin4d.objects.source_registry import named_source
         from kin4d.objects.stream import PairStream
+        from kin4d.training.config import config_of_preset
 
         torch.set_num_threads(self.threads)
         sources = [named_source(name) for name in self.sources]
@@ -80,7 +81,7 @@ class TrainNeurok(TrainingOptions):
             return iter(pairs)
 
         held_out = stream(self.seed + 1, "dev", 0)
-        schedule = train_config(self.preset, **self.changes)
+        train_config = config_of_preset(TRAIN_CONFIGS, self.preset, **self.changes)
         dev = [held_out[i] for i in range(8)]
         data = {
             "sources": [name.partition(":")[0] for name in self.sources],
@@ -91,16 +92,18 @@ class TrainNeurok(TrainingOptions):
             "seed": self.seed,
         }
         if self.model == "cage":
-            model = train_cage(make_batches, self.output, plan=schedule, dev=dev, data=data)
+            model = train_cage(
+                make_batches, self.output, train_config=train_config, dev=dev, data=data
+            )
         else:
             config = replace(PRESETS[self.preset], decoder=self.decoder, motion=self.motion)
             model = train_neurok(
                 make_batches,
                 self.output,
                 config=config,
-                plan=schedule,
+                train_config=train_config,
                 dev=dev,
-                start=self.init_weights,
+                init_weights=self.init_weights,
                 data=data,
             )
         size = sum(parameter.numel() for parameter in model.parameters())

@@ -48,12 +48,13 @@ class TrainCodec(EpisodeTrainingOptions):
         import torch
 
         from kin4d.episodes.concat import open_episodes
+        from kin4d.training.config import config_of_preset
         from kin4d.world.diffusion.codec import save_codec
         from kin4d.world.diffusion.config import PRESETS
         from kin4d.world.diffusion.latent_cache import episode_videos
         from kin4d.world.diffusion.latent_video import CODEC_FILE
-        from kin4d.world.diffusion.train import diffusion_train_config
-        from kin4d.world.diffusion.vae import measure_codec
+        from kin4d.world.diffusion.train import TRAIN_CONFIGS
+        from kin4d.world.diffusion.train_vae import measure_codec
 
         torch.set_num_threads(self.threads)
         store = open_episodes(self.episodes)
@@ -63,7 +64,7 @@ class TrainCodec(EpisodeTrainingOptions):
             latent_channels=self.channels,
             vae_width=self.width,
         )
-        train_config = diffusion_train_config(self.preset, **self.changes)
+        train_config = config_of_preset(TRAIN_CONFIGS, self.preset, **self.changes)
         codec = make_episode_codec(store, config, train_config, self.output, frames=self.frames)
         file = self.output / CODEC_FILE
         save_codec(file, codec)
@@ -98,8 +99,8 @@ def make_episode_codec(
     from kin4d.world.diffusion.batch import videos_of
     from kin4d.world.diffusion.latent_cache import episode_videos
     from kin4d.world.diffusion.pca_codec import fit_pca
-    from kin4d.world.diffusion.vae import VaeSizes, train_vae
-    from kin4d.world.object_world.batches import chosen_episodes
+    from kin4d.world.diffusion.train_vae import VaeSizes, train_vae
+    from kin4d.world.episode_observation import random_episodes
 
     train = store.numbers("train")
     if not train:
@@ -114,7 +115,7 @@ def make_episode_codec(
         raise InputError("frames", value=length, allowed=f"1, 5, 9, ... {config.frames}")
 
     def make_batches(rank: int, step: int) -> Iterator[VideoBatch]:
-        for rng, some in chosen_episodes(train, 1, train_config.seed + PROCESS_SEED * rank, step):
+        for rng, some in random_episodes(train, 1, train_config.seed + PROCESS_SEED * rank, step):
             start = int(rng.integers(config.frames - length + 1))
             clips = episode_videos(store.episode(some[0]), config)
             yield clips.slice_frames(slice(start, start + length))

@@ -56,11 +56,12 @@ class TrainDiffusion(EpisodeTrainingOptions):
         import torch
 
         from kin4d.episodes.concat import open_episodes
+        from kin4d.training.config import config_of_preset
         from kin4d.world.diffusion.codec import codec_facts
         from kin4d.world.diffusion.config import PRESETS
         from kin4d.world.diffusion.latent_cache import LatentCache, episode_videos
         from kin4d.world.diffusion.latent_video import LatentVideoModel as Model
-        from kin4d.world.diffusion.train import diffusion_train_config, train_diffusion
+        from kin4d.world.diffusion.train import TRAIN_CONFIGS, train_diffusion
 
         torch.set_num_threads(self.threads)
         store = open_episodes(self.episodes)
@@ -76,7 +77,7 @@ class TrainDiffusion(EpisodeTrainingOptions):
         facts = codec_facts(codec)
         config = replace(config, codec=facts["form"], latent_channels=facts["channels"])
         latents = LatentCache(self.output / "latents", store, Model(config, codec))
-        train_config = diffusion_train_config(self.preset, **self.changes)
+        train_config = config_of_preset(TRAIN_CONFIGS, self.preset, **self.changes)
         model = train_diffusion(
             lambda rank, step: latents.batches(
                 train, batch=self.batch, seed=self.seed + PROCESS_SEED * rank, step=step
@@ -100,16 +101,19 @@ class TrainDiffusion(EpisodeTrainingOptions):
 
     def _codec(self, store: EpisodeSource, config: DiffusionConfig) -> AnyCodec:
         """The given codec, the one of an earlier run, or a new one."""
+        from kin4d.training.config import config_of_preset
         from kin4d.world.diffusion.codec import load_codec, save_codec
         from kin4d.world.diffusion.latent_video import CODEC_FILE
-        from kin4d.world.diffusion.train import diffusion_train_config
+        from kin4d.world.diffusion.train import TRAIN_CONFIGS
 
         file = self.codec or self.output / CODEC_FILE
         if file.exists():
             return load_codec(file)
         if self.codec is not None:
             raise InputError("there is no such codec", value=str(self.codec))
-        train_config = diffusion_train_config(self.preset, steps=self.steps, seed=self.seed)
+        train_config = config_of_preset(
+            TRAIN_CONFIGS, self.preset, steps=self.steps, seed=self.seed
+        )
         made = make_episode_codec(store, config, train_config, self.output)
         save_codec(file, made)
         return made

@@ -20,22 +20,20 @@ from kin4d.geometry.primitives import sphere
 from kin4d.training.checkpoint import load_tensors
 
 VERSION = 1
-"""Of the weights' layout."""
+"""Format version of the weights."""
 
 MARGIN = 0.15
-"""Of the box: the cage stays this far off the shape."""
-
-_FARTHEST, _RINGS = 1.2, 60  # where corners start from, in boxes, and steps on their way in
+"""Distance of the cage from the shape, in unit boxes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CageConfig:
-    """Sizes.
+    """Sizes of the deformer.
 
     Attributes:
-        keypoints: K.
-        width: Of the networks.
-        near: Corners of the cage that each keypoint pulls at.
+        keypoints: K, their number.
+        width: Features of the networks.
+        near: Nearest corners of the cage that each keypoint moves.
     """
 
     keypoints: int = 12
@@ -43,14 +41,14 @@ class CageConfig:
     near: int = 8
 
     def to_dict(self) -> dict[str, int]:
-        """As JSON takes it."""
+        """For JSON."""
         return asdict(self)
 
 
 class PointNet(nn.Module):
-    """Points [B, N, 3] -> numbers [B, outputs], of what is largest among all points.
+    """Points [B, N, 3] -> [B, outputs], by features that are pooled by their maximum.
 
-    `zero` starts it as the zero map.
+    If `zero`, it is initialised to output zero.
     """
 
     def __init__(self, width: int, outputs: int, *, zero: bool = False) -> None:
@@ -69,7 +67,8 @@ class PointNet(nn.Module):
 
 
 class CageDeformer(nn.Module):
-    """Source and target points in the unit box of the source -> where any point of it goes."""
+    """Keypoints of source and target points, in the unit box of the source, and their influence on
+    the corners of a cage."""
 
     def __init__(self, config: CageConfig) -> None:
         super().__init__()
@@ -77,7 +76,7 @@ class CageDeformer(nn.Module):
         corners = len(cage_sphere()[0])
         self.find = PointNet(config.width, 3 * config.keypoints)
         self.adapt = PointNet(config.width, config.keypoints * corners, zero=True)
-        # Corners then follow their keypoints about as far as these go.
+        # Initially a corner moves about as far as its keypoints.
         share = corners / (config.keypoints * config.near)
         self.influence = nn.Parameter(torch.full((config.keypoints, corners), share))
 
@@ -86,15 +85,15 @@ class CageDeformer(nn.Module):
         return self.find(points).unflatten(-1, (-1, 3))
 
     def own_influence(self, source: Tensor) -> Tensor:
-        """[B, K, C] what this shape adds to the influence all shapes share."""
+        """[B, K, C] the shape's own addition to the influence that all shapes share."""
         return self.adapt(source).unflatten(-1, (self.config.keypoints, -1))
 
     def pull(self, own: Tensor, keypoints: Tensor, cage: Tensor) -> Tensor:
-        """[B, C, K]: how far each corner of the cage follows each keypoint; `own` [B, K, C] is
-        the shape's own influence."""
-        gap = torch.cdist(keypoints.detach(), cage)
-        reach = gap.topk(self.config.near, largest=False).values[..., -1:]
-        return torch.where(gap <= reach, self.influence + own, 0.0).mT
+        """[B, C, K] influence of each keypoint on each corner of the cage; `own` [B, K, C] is the
+        shape's own (`own_influence`)."""
+        distance = torch.cdist(keypoints.detach(), cage)
+        radius = distance.topk(self.config.near, largest=False).values[..., -1:]
+        return torch.where(distance <= radius, self.influence + own, 0.0).mT
 
 
 @lru_cache(maxsize=1)
@@ -105,24 +104,28 @@ def cage_sphere() -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def wrap(points: Tensor) -> Tensor:
-    """[B, 42, 3] a cage around points [B, N, 3]: its corners come in until something is near."""
+def fit_cage(points: Tensor, *, start: float = 1.2, steps: int = 60) -> Tensor:
+    """[B, 42, 3] a cage around points [B, N, 3].
+
+    The corners of a sphere of radius `start` unit boxes move towards the centre, in `steps`, until
+    they are within `MARGIN` of a point.
+    """
     directions, _ = cage_sphere()
-    middle = points.mean(1, keepdim=True)
-    radius = torch.linspace(_FARTHEST, _FARTHEST / _RINGS, _RINGS)
-    places = (radius[:, None, None] * directions).flatten(0, 1)
-    gaps = [torch.cdist(places + m, p).amin(1) for m, p in zip(middle, points, strict=True)]
-    free = (torch.stack(gaps) > MARGIN).unflatten(1, (_RINGS, -1))
-    steps = free.cumprod(1).sum(1)
-    return middle + radius[(steps - 1).clamp(min=0)][..., None] * directions
+    centre = points.mean(1, keepdim=True)
+    radius = torch.linspace(start, start / steps, steps)
+    corners = (radius[:, None, None] * directions).flatten(0, 1)
+    gaps = [torch.cdist(corners + c, p).amin(1) for c, p in zip(centre, points, strict=True)]
+    free = (torch.stack(gaps) > MARGIN).unflatten(1, (steps, -1))
+    steps_free = free.cumprod(1).sum(1)
+    return centre + radius[(steps_free - 1).clamp(min=0)][..., None] * directions
 
 
 def load_cage(path: str | Path) -> CageDeformer:
-    """The deformer of a weights file, ready for use."""
+    """Load a deformer in evaluation mode."""
     tensors, metadata = load_tensors(path)
     if metadata.get("model") != "cage" or metadata.get("version") != VERSION:
         raise InputError(
-            f"{path} holds no cage deformer of this version",
+            f"{path} does not hold a cage deformer of this version",
             value=(metadata.get("model"), metadata.get("version")),
             allowed=f"('cage', {VERSION})",
         )

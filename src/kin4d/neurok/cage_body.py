@@ -1,4 +1,4 @@
-"""CageBody: a mesh deformed by the keypoint cage, as a `Body`."""
+"""CageBody: a mesh deformed by a keypoint cage, as a `Body`; the baseline for `LearnedBody`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kin4d.bodies.body import require_coordinates
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import SurfaceSamples, sample_surface
-from kin4d.neurok.cage import CageDeformer, cage_sphere, load_cage, wrap
-from kin4d.neurok.mean_value import mean_value_coordinates
+from kin4d.neurok.cage import CageDeformer, cage_sphere, fit_cage, load_cage
+from kin4d.neurok.mean_value_coordinates import mean_value_coordinates
 from kin4d.neurok.preprocess import UnitBox
 
-_NETWORK_POINTS = 1024  # points the networks look at
+_NETWORK_POINTS = 1024  # points in the network input
 _MASS_POINTS = 256
 
 
@@ -35,7 +35,7 @@ class CageBody:
         normalized = torch.from_numpy(self._box.normalize(mesh.vertices)).float()[None]
         source = samples.points(normalized)
         self._keypoints = net.keypoints(source)
-        cage = wrap(source)
+        cage = fit_cage(source)
         weights = mean_value_coordinates(normalized, cage, cage_sphere()[1])
         pull = net.pull(net.own_influence(source), self._keypoints, cage)
         self._pull = (weights @ pull)[0].double()
@@ -62,21 +62,23 @@ class CageBody:
 
     def points(self, q: Tensor) -> Tensor:
         """Mass points [..., P, 3] (m)."""
+        require_coordinates(q, len(self.coordinates))
         return self.probe(self._mass_samples)(q)
 
     def jacobian(self, q: Tensor) -> Tensor:
         """d points / dq, [..., P, 3, k]."""
+        require_coordinates(q, len(self.coordinates))
         pull = self._mass_samples.points(self._pull)
         rows = torch.einsum("pk,ij->pikj", pull, torch.eye(3, dtype=pull.dtype)).flatten(-2)
         return rows.to(q).expand(*q.shape[:-1], *rows.shape)
 
     def probe(self, samples: SurfaceSamples) -> Callable[[Tensor], Tensor]:
-        """The map q [..., k] -> places on the surface [..., N, 3] (m)."""
+        """The map q [..., k] -> points on the surface [..., N, 3] (m)."""
         start, pull = samples.points(self._rest), samples.points(self._pull)
         return lambda q: start.to(q) + pull.to(q) @ q.unflatten(-1, (-1, 3))
 
     def initial_guesses(self, target: np.ndarray) -> Tensor:
-        """[1, k] what the network makes of unordered points `target` [M, 3] (m)."""
+        """[1, k] coordinates predicted from unordered points `target` [M, 3] (m)."""
         normalized = torch.from_numpy(self._box.normalize(np.asarray(target, np.float64))).float()
         with torch.no_grad():
             target_keypoints = self._net.keypoints(normalized[None, :_NETWORK_POINTS])

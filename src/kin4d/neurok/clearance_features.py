@@ -1,7 +1,7 @@
 """Clearance features: how the gap between a part and the rest changes along each candidate axis.
 
-A drawer keeps its distance from the side walls when pulled and hits them when pushed sideways. The
-axis network takes these features as input.
+A drawer keeps its distance from the side walls when pulled, and hits them when pushed sideways.
+`JointAxisHead` takes these features as input.
 """
 
 from __future__ import annotations
@@ -13,50 +13,50 @@ from kin4d.geometry.transforms import quaternion_rotate
 from kin4d.neurok.twists import twist_to_parts
 
 STEPS = (-0.6, -0.2, 0.2, 0.6)
-"""Twists that parts are moved by."""
+"""Lengths of the twists that parts are moved by, along each axis."""
 
-FACTS = 4 * len(STEPS)
-"""Numbers that tell of an axis."""
+CLEARANCE_FEATURES = 4 * len(STEPS)
+"""Features per axis."""
 
-_FAR = 0.5  # unit boxes beyond which it does not matter how far
-_TOUCH = 0.03  # unit boxes within which things touch
-_UNIT = 10.0  # of distances, so that they are about one
+_MAX_GAP = 0.5  # unit boxes: larger gaps are clipped
 
 
 @torch.no_grad()
 def clearance_features(
     twists: Tensor, own: Tensor, rest: Tensor, centres: Tensor, radii: Tensor
 ) -> Tensor:
-    """[M, C, FACTS] of M parts, each moved along C axes a little and further, both ways: how the
-    gap changes on average, and by how much, how much of the part then touches, and its least gap.
+    """[M, C, CLEARANCE_FEATURES] of M parts, each moved along C axes by `STEPS`.
+
+    For each step: mean and mean absolute change of the gap between the part's points and the rest,
+    share of its points in contact (gap below 0.03 unit boxes), and smallest gap. Gaps are in tenths
+    of a unit box, to be about one.
 
     Args:
         twists: [M, C, 6] of length one.
         own: [M, K, 3] points of the parts, in unit boxes; NaN where there are none.
-        rest: [M, L, 3] points of what is around them; NaN where there are none.
+        rest: [M, L, 3] points around them; NaN where there are none.
         centres: [M, 3] of the parts.
-        radii: [M].
+        radii: [M] of the parts.
     """
     valid = ~own[..., 0].isnan()
     count = valid.sum(-1, keepdim=True).clamp(min=1)
-    far_away = rest.new_tensor(2 * _FAR)
-    around = torch.where(rest.isnan(), far_away * 9, rest)
+    around = torch.where(rest.isnan(), rest.new_tensor(18 * _MAX_GAP), rest)
     own = own.nan_to_num(0.0)
-    before = torch.cdist(own, around).amin(-1).clamp(max=_FAR)[:, None]
+    before = torch.cdist(own, around).amin(-1).clamp(max=_MAX_GAP)[:, None]
     mine = valid[:, None]
     centres = centres[:, None].expand_as(twists[..., :3])
     radii = radii[:, None].expand(twists.shape[:2])
-    facts = []
+    features = []
     for step in STEPS:
         rotation, translation = twist_to_parts(step * twists, centres, radii)
         moved = quaternion_rotate(rotation[:, :, None], own[:, None]) + translation[:, :, None]
         gap = torch.cdist(moved.flatten(1, 2), around).amin(-1).unflatten(1, moved.shape[1:3])
-        gap = gap.clamp(max=_FAR)
+        gap = gap.clamp(max=_MAX_GAP)
         change = (gap - before) * mine
-        facts += [
-            _UNIT * change.sum(-1) / count,
-            _UNIT * change.abs().sum(-1) / count,
-            ((gap < _TOUCH) & mine).sum(-1) / count,
-            _UNIT * torch.where(mine, gap, _FAR).amin(-1),
+        features += [
+            10.0 * change.sum(-1) / count,
+            10.0 * change.abs().sum(-1) / count,
+            ((gap < 0.03) & mine).sum(-1) / count,
+            10.0 * torch.where(mine, gap, _MAX_GAP).amin(-1),
         ]
-    return torch.stack(facts, -1)
+    return torch.stack(features, -1)

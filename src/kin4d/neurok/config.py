@@ -14,17 +14,18 @@ MotionForm = Literal["dual_quaternion", "offset"]
 
 @dataclass(frozen=True, kw_only=True)
 class NeurokConfig:
-    """Sizes and forms of the networks.
+    """Sizes and architecture of the networks.
 
     Attributes:
-        width: Numbers per point and per token.
-        heads: Of attention.
-        tokens: T, the parts a shape can be divided into, besides the one that never moves.
-        octaves: Of the point embedding.
-        refinements: How often tokens look again at the points they claim.
-        decoder: "skinned": tokens move, points follow them by weights that depend on the mesh
-            alone. "point": every point attends to the moved tokens, as in the paper.
-        motion: "dual_quaternion": rigid motions. "offset": plain displacements, for comparison.
+        width: Features per point and per token.
+        heads: Attention heads; must divide `width`.
+        tokens: T, the maximum number of moving parts of a shape.
+        octaves: Frequencies of the Fourier features of points.
+        refinements: Slot attention layers of the prior encoder.
+        decoder: "skinned": tokens move rigidly, and points blend their motions by skinning weights
+            that depend on the mesh alone. "point": every point attends to the tokens, as in the
+            paper.
+        motion: "dual_quaternion": rigid motions. "offset": displacements, for comparison.
     """
 
     width: int = 128
@@ -41,7 +42,11 @@ class NeurokConfig:
             if not isinstance(value, int) or value < 1:
                 raise InputError(f"model config '{name}'", value=value, allowed="an integer >= 1")
         if self.width % self.heads:
-            raise InputError("heads must divide width", value=(self.width, self.heads))
+            raise InputError(
+                "model config 'heads' must divide 'width'",
+                value=self.heads,
+                allowed=f"a divisor of {self.width}",
+            )
         for name, allowed in (("decoder", DecoderForm), ("motion", MotionForm)):
             if getattr(self, name) not in get_args(allowed):
                 raise InputError(
@@ -51,12 +56,12 @@ class NeurokConfig:
                 )
 
     def to_dict(self) -> dict[str, int | str]:
-        """As JSON takes it."""
+        """For JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict) -> NeurokConfig:
-        """Back from `to_dict`; an unknown key means a newer version wrote it."""
+        """The config of `to_dict`; unknown keys, which newer versions write, are refused."""
         return config_of(cls, values)
 
 

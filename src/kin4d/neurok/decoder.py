@@ -1,7 +1,7 @@
 """Decoders: from a latent state to moved points, in two architectures behind one interface.
 
-A decoder is prepared once per shape (`rig`); the rig then moves the points for any state. State
-zero moves nothing, exactly.
+A decoder makes a rig of the points of a shape once (`rig`); the rig moves them to any state. At
+state zero the points are exactly at rest.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kin4d.neurok.twists import TWIST, twist_to_parts, twist_to_screw
 
 
 class Rig(Protocol):
-    """B shapes ready to be moved."""
+    """Points of B shapes, and what moves them."""
 
     def move(self, z: Tensor) -> Tensor:
         """Their points [B, N, 3] at states z [B, T, 6]."""
@@ -35,9 +35,10 @@ class Rig(Protocol):
 
 
 class TokenMotion(nn.Module):
-    """States of tokens -> what each does, as numbers [B, T, outputs] that are zero at state zero.
+    """States of tokens -> motion parameters [B, T, outputs] that are zero at state zero.
 
-    Twists go along the token's screws, which the mesh decides; a correction sees all tokens.
+    Twists are linear in the state, along the token's screws, plus a learned correction that
+    depends on the states of all tokens.
     """
 
     def __init__(self, config: NeurokConfig, outputs: int) -> None:
@@ -60,7 +61,7 @@ class TokenMotion(nn.Module):
 
 
 class SkinnedDecoder(nn.Module):
-    """Tokens move rigidly; points blend the motions of the tokens that claim them."""
+    """Tokens move rigidly; points blend the motions of tokens by skinning weights."""
 
     def __init__(self, config: NeurokConfig) -> None:
         super().__init__()
@@ -68,24 +69,24 @@ class SkinnedDecoder(nn.Module):
         self.motion = TokenMotion(config, TWIST if self.rigid else 12)
 
     def rig(self, encoding: Encoding, points: Tensor, assignment: TokenAssignment) -> SkinnedRig:
-        """Ready to move `points` [B, N, 3]."""
+        """The rig of `points` [B, N, 3]."""
         return SkinnedRig(self, encoding, points, assignment.weights)
 
     def motions(self, encoding: Encoding, z: Tensor) -> Tensor:
-        """What each token does at z [B, T, 6]: unit dual quaternions [B, T, 8], or affine
+        """Motion of each token at z [B, T, 6]: unit dual quaternions [B, T, 8], or affine
         displacements [B, T, 12]."""
-        numbers = self.motion(encoding, z)
+        parameters = self.motion(encoding, z)
         if not self.rigid:
-            return numbers
-        return dq_from_parts(*twist_to_parts(numbers, encoding.centres, encoding.radii))
+            return parameters
+        return dq_from_parts(*twist_to_parts(parameters, encoding.centres, encoding.radii))
 
     def screws(self, encoding: Encoding, z: Tensor) -> tuple[Tensor, Tensor]:
-        """Shifts [B, T, 3] and turns [B, T, 3] (rad) about their centres of tokens that move
-        rigidly, at z [B, T, 6]."""
+        """Translations [B, T, 3] (unit boxes) and rotations [B, T, 3] (rad) of rigid tokens about
+        their centres, at z [B, T, 6]."""
         return twist_to_screw(self.motion(encoding, z), encoding.radii)
 
     def matrices(self, motions: Tensor) -> Tensor:
-        """[B, T, 4, 4] of what tokens do."""
+        """[B, T, 4, 4] transforms of token motions."""
         if self.rigid:
             return dq_to_matrix(motions)
         translation, linear = motions[..., :3], motions[..., 3:].unflatten(-1, (3, 3))
@@ -94,18 +95,18 @@ class SkinnedDecoder(nn.Module):
 
     def move_points(self, motions: Tensor, weights: Tensor, points: Tensor) -> Tensor:
         """Points [B, N, 3] moved by token motions, blended by weights [B, N, 1 + T]."""
-        own = weights[..., 1:] @ motions
+        blended = weights[..., 1:] @ motions
         if not self.rigid:
-            linear = own[..., 3:].unflatten(-1, (3, 3)) @ points[..., None]
-            return points + own[..., :3] + linear.squeeze(-1)
+            linear = blended[..., 3:].unflatten(-1, (3, 3)) @ points[..., None]
+            return points + blended[..., :3] + linear.squeeze(-1)
         at_rest = F.pad(weights[..., :1], (0, 7))
-        real, translation = dq_to_parts(dq_normalize(own + at_rest))
+        real, translation = dq_to_parts(dq_normalize(blended + at_rest))
         return quaternion_rotate(real, points) + translation
 
 
 @dataclass(frozen=True, eq=False)
 class SkinnedRig:
-    """Points [B, N, 3] that follow tokens by weights [B, N, 1 + T]."""
+    """Points [B, N, 3] that blend the motions of tokens by weights [B, N, 1 + T]."""
 
     decoder: SkinnedDecoder
     encoding: Encoding
@@ -119,8 +120,8 @@ class SkinnedRig:
 
 
 class GroupedRig:
-    """Points [1, N, 3] of one shape, most of which follow one token alone: those need no blending,
-    which is most of the work."""
+    """A `SkinnedRig` of one shape, sorted by token: points of a single token are moved by one
+    matrix, and only the others are blended, which is most of the cost."""
 
     def __init__(self, soft: SkinnedRig) -> None:
         self.decoder, self.encoding = soft.decoder, soft.encoding
@@ -131,7 +132,7 @@ class GroupedRig:
         self.tokens, counts = token[order].unique_consecutive(return_counts=True)
         self.groups = points[order].split(counts.tolist())
         self.shared = weights[order][: int((token < 0).sum())]
-        self.back = torch.argsort(order)
+        self.inverse_order = torch.argsort(order)
 
     def move(self, z: Tensor) -> Tensor:
         """Points [B, N, 3] at z [B, T, 6]."""
@@ -146,11 +147,11 @@ class GroupedRig:
             else:
                 rotation, translation = matrices[:, token - 1, :3].split((3, 1), -1)
                 moved.append(points @ rotation.mT + translation.mT)
-        return torch.cat(moved, 1)[:, self.back]
+        return torch.cat(moved, 1)[:, self.inverse_order]
 
 
 class PointDecoder(nn.Module):
-    """Every point looks at the tokens in their states and says how it moves, as in the paper."""
+    """Every point attends to the tokens and their states, and predicts its own motion (paper)."""
 
     def __init__(self, config: NeurokConfig) -> None:
         super().__init__()
@@ -161,29 +162,31 @@ class PointDecoder(nn.Module):
         self.out = mlp(config.width, config.width, 6 if self.rigid else 3)
 
     def rig(self, encoding: Encoding, points: Tensor, assignment: TokenAssignment) -> PointRig:
-        """Ready to move `points` [B, N, 3]."""
+        """The rig of `points` [B, N, 3]."""
         rest = encoding.mean.new_zeros(1, 1, TWIST)
-        at_rest = self.numbers(encoding.tokens, assignment.features, rest)
+        at_rest = self.parameters_of(encoding.tokens, assignment.features, rest)
         return PointRig(self, encoding, points, assignment.features, at_rest)
 
-    def numbers(self, tokens: Tensor, features: Tensor, z: Tensor) -> Tensor:
-        """[B, N, 6 or 3] of points with features [B, N, W], before their value at rest is taken
-        off. One shape may be asked for many states."""
+    def parameters_of(self, tokens: Tensor, features: Tensor, z: Tensor) -> Tensor:
+        """[B, N, 6 or 3] motion parameters of points with features [B, N, W] or [1, N, W], before
+        the value at rest is subtracted."""
         state = self.block(tokens + self.state_in(z))
         return self.out(self.cross_attention(features.expand(len(state), -1, -1), state))
 
-    def move_points(self, numbers: Tensor, points: Tensor) -> Tensor:
-        """Points [B, N, 3], each moved by its own numbers: turned about itself and shifted."""
-        # A rigid motion of a single point about itself is its shift: the turn would go unseen. So
-        # points turn about the middle of the box, which all of them share.
+    def move_points(self, parameters: Tensor, points: Tensor) -> Tensor:
+        """Points [B, N, 3], each rotated about the centre of the box and translated.
+
+        A rotation about the point itself would have no effect.
+        """
         if not self.rigid:
-            return points + numbers
-        return quaternion_rotate(rotvec_to_quaternion(numbers[..., :3]), points) + numbers[..., 3:]
+            return points + parameters
+        rotation, translation = parameters.split(3, -1)
+        return quaternion_rotate(rotvec_to_quaternion(rotation), points) + translation
 
 
 @dataclass(frozen=True, eq=False)
 class PointRig:
-    """Points [B, N, 3] with features [B, N, W]; `at_rest` is what they say at rest."""
+    """Points [B, N, 3] with features [B, N, W], and their motion parameters at rest."""
 
     decoder: PointDecoder
     encoding: Encoding
@@ -193,5 +196,5 @@ class PointRig:
 
     def move(self, z: Tensor) -> Tensor:
         """Points [B, N, 3] at z [B, T, 6]."""
-        numbers = self.decoder.numbers(self.encoding.tokens, self.features, z)
-        return self.decoder.move_points(numbers - self.at_rest, self.points)
+        parameters = self.decoder.parameters_of(self.encoding.tokens, self.features, z)
+        return self.decoder.move_points(parameters - self.at_rest, self.points)

@@ -1,8 +1,8 @@
-"""Joint axes: predicts which candidate axes a part moves along, and how far.
+"""JointAxisHead: predicts which candidate axis a part moves along, and how far.
 
-A network sees the part and its surroundings in the frame of each candidate axis
-(`axis_candidates`), with the gaps that moving along it would leave (`clearance_features`). It
-predicts the probability of the axis and the mean and deviation of the motion along it.
+Its input is, for each candidate axis (`axis_candidates`), the part and its surroundings in the
+frame of the axis, and how the gaps change along it (`clearance_features`). Its output is a
+`MotionMixture`: the probability of each axis, and mean and standard deviation of the motion.
 """
 
 from __future__ import annotations
@@ -14,27 +14,45 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from kin4d.neurok.axis_candidates import AxisCandidates, propose_axes
-from kin4d.neurok.clearance_features import FACTS, clearance_features
+from kin4d.neurok.clearance_features import CLEARANCE_FEATURES, clearance_features
 from kin4d.neurok.layers import mlp
-from kin4d.neurok.motion_mixture import LEAST_GAIN, MotionMixture
+from kin4d.neurok.motion_mixture import MIN_GAIN, MotionMixture
 from kin4d.neurok.twists import TWIST
 
-_LEAST_CLAIM = 2.5  # points: what claims fewer has no part to look at
-_OWN, _NEAR = 80, 64  # points of a part, and around it, that axes are found from
-_SEEN = 48  # of either kind that the network looks at
-_SWEPT = 40  # points of a part that are moved along axes
-_POINT, _AXIS, _PART = 10, 13, 5  # numbers that tell of a point, an axis, and a part
+_POINT_FEATURES, _AXIS_FEATURES, _PART_FEATURES = 10, 13, 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxisSampling:
+    """How many points of a part the network is given; the shipped weights need the defaults.
+
+    Attributes:
+        own: Points of the part that candidate axes are fitted to.
+        near: Points around it, the nearest to its bounding box.
+        features: Points of either kind that are encoded.
+        swept: Points of the part that are moved along the axes for clearance features.
+        least: Assigned points, weighted, above which a token has a part.
+    """
+
+    own: int = 80
+    near: int = 64
+    features: int = 48
+    swept: int = 40
+    least: float = 2.5
+
+
+SAMPLING = AxisSampling()
 
 
 @dataclass(frozen=True, eq=False)
 class Screws:
-    """How tokens are expected to move.
+    """Predicted motions of T tokens; those without a part have the identity.
 
     Attributes:
-        frames: [B, T, 6, 6] orthonormal rows: twists, in the axes of the box, likeliest first.
-        gains: [B, T, 6] how far along each, at a state of one.
-        mean: [B, T, 6] of the prior over states; its variance is one.
-        mixture: What they are a summary of.
+        frames: [B, T, 6, 6] orthonormal rows: twists in the axes of the box, most likely first.
+        gains: [B, T, 6] length of the twist along each row at a state of one.
+        mean: [B, T, 6] mean of the prior over states; its variance is one.
+        mixture: The distribution that these summarise.
     """
 
     frames: Tensor
@@ -45,17 +63,17 @@ class Screws:
 
 @dataclass(frozen=True, eq=False)
 class PartFeatures:
-    """M parts, each among N points of its shape.
+    """M parts, each with all N points of its shape.
 
     Attributes:
-        shape: [M] the shape each is part of.
-        token: [M] the column of the claims, less one, that it is claimed in.
-        own: [M, N] how much of each point is the part's.
-        still: [M, N] how much of it never moves.
+        shape: [M] index of the part's shape in the batch.
+        token: [M] index of the part's token.
+        own: [M, N] weight of each point in the part.
+        still: [M, N] weight of each point in the static background.
         points: [M, N, 3] in unit boxes, z up, in random order.
-        normals: [M, N, 3].
+        normals: [M, N, 3] unit normals.
         centres: [M, 3] of the parts.
-        radii: [M].
+        radii: [M] of the parts.
     """
 
     shape: Tensor
@@ -71,10 +89,10 @@ class PartFeatures:
     def from_assignment(
         cls, assignment: Tensor, points: Tensor, normals: Tensor, centres: Tensor, radii: Tensor
     ) -> PartFeatures:
-        """By claims [B, N, 1 + T] on points and normals [B, N, 3], whose middles [B, T, 3] and
-        radii [B, T] are known. Every shape has one at least: the largest counts, however small."""
+        """The parts of an assignment [B, N, 1 + T] of points and normals [B, N, 3], with centres
+        [B, T, 3] and radii [B, T] of the tokens. Every shape has at least one part, its largest."""
         size = assignment[..., 1:].sum(1)
-        live = (size > _LEAST_CLAIM) | F.one_hot(size.argmax(1), size.shape[1]).bool()
+        live = (size > SAMPLING.least) | F.one_hot(size.argmax(1), size.shape[1]).bool()
         shape, token = where = live.nonzero(as_tuple=True)
         return cls(
             shape=shape,
@@ -87,8 +105,8 @@ class PartFeatures:
             radii=radii[where],
         )
 
-    def some(self, count: int) -> PartFeatures:
-        """At most `count` of them, at random."""
+    def random_subset(self, count: int) -> PartFeatures:
+        """At most `count` of the parts, at random."""
         index = torch.randperm(len(self.shape), device=self.shape.device)[:count]
         return PartFeatures(
             **{field.name: getattr(self, field.name)[index] for field in fields(self)}
@@ -96,28 +114,27 @@ class PartFeatures:
 
 
 class JointAxisHead(nn.Module):
-    """Parts -> what they are expected to do. It learns from how parts move alone.
+    """Parts -> distribution of their motions. Trained on observed motions, without joint labels.
 
     Args:
-        width: Of what it makes of an axis.
+        width: Features per axis.
     """
 
     def __init__(self, width: int) -> None:
         super().__init__()
         small = max(8, width // 4)
-        self.point = nn.Sequential(mlp(_POINT, small, small), nn.GELU())
-        self.axis = nn.Linear(3 * small + _AXIS + FACTS, width)
-        self.part = nn.Linear(_PART, width)
+        self.point = nn.Sequential(mlp(_POINT_FEATURES, small, small), nn.GELU())
+        self.axis = nn.Linear(3 * small + _AXIS_FEATURES + CLEARANCE_FEATURES, width)
+        self.part = nn.Linear(_PART_FEATURES, width)
         self.others = nn.Linear(width, width)
         self.out = mlp(width, width, 3)
-        self.free = mlp(_PART, width, 5)
+        self.free = mlp(_PART_FEATURES, width, 5)
 
     @torch.no_grad()
     def forward(
         self, assignment: Tensor, points: Tensor, normals: Tensor, centres: Tensor, radii: Tensor
     ) -> Screws:
-        """Of claims [B, N, 1 + T] on points and normals [B, N, 3], whose middles [B, T, 3] and
-        radii [B, T] are known."""
+        """Predicted motions of all tokens; arguments as of `PartFeatures.from_assignment`."""
         mixture = self.predict(
             PartFeatures.from_assignment(assignment, points, normals, centres, radii)
         )
@@ -132,69 +149,74 @@ class JointAxisHead(nn.Module):
         )
 
     def predict(self, parts: PartFeatures) -> MotionMixture:
-        """What parts are expected to do."""
-        # Of a part that has no points, all are: nothing comes of it, but it has a box.
+        """Predict the motions of parts."""
+        # The largest part of a shape may have no points: then all of them count as its own.
         mine = parts.own >= 0.5 * parts.own.amax(1, keepdim=True)
-        inside, around = _surroundings(parts.points, mine)
-        every = _pick(parts, mine, torch.cat([inside, around], 1))
-        few = _pick(parts, mine, torch.cat([inside[:, :_SEEN], around[:, :_SEEN]], 1))
-        candidates = propose_axes(*every[:3], parts.centres)
+        inside, around = _choose_points(parts.points, mine)
+        dense = _gather(parts, mine, torch.cat([inside, around], 1))
+        count = inside[:, : SAMPLING.features].shape[1]
+        sparse = _gather(
+            parts, mine, torch.cat([inside[:, :count], around[:, : SAMPLING.features]], 1)
+        )
+        candidates = propose_axes(*dense[:3], parts.centres)
         twists = candidates.twists(parts.centres, parts.radii)
-        features = self.point(_point_features(candidates, *few, parts.radii))
-        count = inside[:, :_SEEN].shape[1]
-        own, near = features.split(count, 2)
-        is_own, not_near = few[2][:, None, :, None].split(count, 2)
-        swept, rest = few[0][:, :_SWEPT], few[0][:, count:]
-        gathered = [
+        point_features = self.point(_point_features(candidates, *sparse, parts.radii))
+        own, near = point_features.split(count, 2)
+        is_own, not_near = sparse[2][:, None, :, None].split(count, 2)
+        points, is_part = sparse[0], sparse[2][..., None]
+        swept = slice(SAMPLING.swept)
+        pooled = [
             (own * is_own).sum(2) / is_own.sum(2),
-            (own - 9.0 * ~is_own).amax(2),
+            (own - 9.0 * ~is_own).amax(2),  # 9: below any feature, so that the maximum ignores it
             (near - 9.0 * not_near).amax(2),
-            _axis_features(candidates, every[0], every[2], parts),
+            _axis_features(candidates, dense[0], dense[2], parts),
             clearance_features(
                 twists,
-                torch.where(few[2][:, :_SWEPT, None], swept, torch.nan),
-                torch.where(few[2][:, count:, None], torch.nan, rest),
+                torch.where(is_part[:, swept], points[:, swept], torch.nan),
+                torch.where(is_part[:, count:], torch.nan, points[:, count:]),
                 parts.centres,
                 parts.radii,
             ),
         ]
-        part_features = _part_features(every[0], every[2], parts)
-        seen = F.gelu(self.axis(torch.cat(gathered, -1)) + self.part(part_features)[:, None])
-        # An axis is as likely as the others are not.
-        seen = seen + F.gelu(seen + self.others(seen).mean(1, keepdim=True))
-        score, mean, std = self.out(seen).unbind(-1)
-        loose, *free = self.free(part_features).split(1, -1)
-        aside, up, tilt, spin = (LEAST_GAIN + F.softplus(one) for one in free)
+        part_features = _part_features(dense[0], dense[2], parts)
+        axes = F.gelu(self.axis(torch.cat(pooled, -1)) + self.part(part_features)[:, None])
+        # Candidates compete, so each one sees the mean of all.
+        axes = axes + F.gelu(axes + self.others(axes).mean(1, keepdim=True))
+        score, mean, std = self.out(axes).unbind(-1)
+        free_score, *free = self.free(part_features).split(1, -1)
+        sideways, up, tilt, spin = (MIN_GAIN + F.softplus(one) for one in free)
         return MotionMixture(
             shape=parts.shape,
             token=parts.token,
             twists=twists,
-            log_prob=torch.cat([score, loose], -1).log_softmax(-1),
+            log_prob=torch.cat([score, free_score], -1).log_softmax(-1),
             mean=mean,
-            std=LEAST_GAIN + F.softplus(std),
-            free=torch.cat([aside, aside, up, tilt, tilt, spin], -1),
+            std=MIN_GAIN + F.softplus(std),
+            free=torch.cat([sideways, sideways, up, tilt, tilt, spin], -1),
         )
 
 
-def _surroundings(points: Tensor, mine: Tensor) -> tuple[Tensor, Tensor]:
-    """Which points [M, K] of parts, and which around them [M, L], are looked at."""
+def _choose_points(points: Tensor, mine: Tensor) -> tuple[Tensor, Tensor]:
+    """Indices of a part's own points [M, K], and of the nearest around it [M, L]."""
     own = mine[..., None]
     high = torch.where(own, points, -torch.inf).amax(1, keepdim=True)
     low = torch.where(own, points, torch.inf).amin(1, keepdim=True)
     gap = ((points - high).relu() + (low - points).relu()).norm(dim=-1)
     count = points.shape[1]
-    # Points are in random order: the first of them are as good as any.
+    # Points are in random order, so the first ones are a random sample.
     order = torch.arange(count, device=points.device, dtype=points.dtype)
-    first = torch.where(mine, order, torch.inf).topk(min(_OWN, count), largest=False)
-    nearest = torch.where(mine, torch.inf, gap).topk(min(_NEAR, count), largest=False)
+    first = torch.where(mine, order, torch.inf).topk(min(SAMPLING.own, count), largest=False)
+    nearest = torch.where(mine, torch.inf, gap).topk(min(SAMPLING.near, count), largest=False)
     return first.indices, nearest.indices
 
 
-def _pick(parts: PartFeatures, mine: Tensor, some: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Points, normals, what is the part's and what is still, of some [M, K]."""
-    row = torch.arange(len(some), device=some.device)[:, None]
-    still = parts.still[row, some]
-    return parts.points[row, some], parts.normals[row, some], mine[row, some], still
+def _gather(
+    parts: PartFeatures, mine: Tensor, index: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Points, normals, whether the part's own, and static weight, at index [M, K]."""
+    row = torch.arange(len(index), device=index.device)[:, None]
+    still = parts.still[row, index]
+    return parts.points[row, index], parts.normals[row, index], mine[row, index], still
 
 
 def _point_features(
@@ -205,36 +227,37 @@ def _point_features(
     still: Tensor,
     radii: Tensor,
 ) -> Tensor:
-    """[M, C, K, 10] of points [M, K, 3], in the frame of every axis and radii of the part."""
+    """[M, C, K, 10] of points [M, K, 3]: position and normal in the frame of each axis in radii of
+    the part, distance from the axis, moment arm of the normal, own and static flags."""
     local = candidates.to_axis_frames(points) / radii[:, None, None, None]
     local_normals = normals[:, None] @ candidates.frames.mT
-    far = local[..., :2].norm(dim=-1, keepdim=True)
+    distance = local[..., :2].norm(dim=-1, keepdim=True)
     moment_arm = torch.linalg.cross(local, local_normals)[..., 2:]
     flags = torch.stack([mine.to(local.dtype), still], -1)[:, None]
     flags = flags.expand(-1, local.shape[1], -1, -1)
-    return torch.cat([local, local_normals, far, moment_arm, flags], -1)
+    return torch.cat([local, local_normals, distance, moment_arm, flags], -1)
 
 
 def _axis_features(
     candidates: AxisCandidates, points: Tensor, mine: Tensor, parts: PartFeatures
 ) -> Tensor:
-    """[M, C, 13]: how far the part reaches in the frame of each axis, where it touches, how far its
-    middle is, whether it would slide, how upright the axis is, and the part's size."""
+    """[M, C, 13]: bounds and contact point of the part in the frame of each axis, distance of its
+    centre, whether the axis is a slide, its vertical component, and the part's radius."""
     scale = parts.radii[:, None, None]
     local = candidates.to_axis_frames(points) / scale[..., None]
     own = mine[:, None, :, None]
     high = torch.where(own, local, -torch.inf).amax(2)
     low = torch.where(own, local, torch.inf).amin(2)
     contact = candidates.to_axis_frames(candidates.contacts[:, None]).squeeze(-2) / scale
-    arm = (parts.centres[:, None] - candidates.origins).norm(dim=-1, keepdim=True) / scale
+    lever = (parts.centres[:, None] - candidates.origins).norm(dim=-1, keepdim=True) / scale
     upright = candidates.frames[..., 2, 2:]
     slides = candidates.slides[None, :, None].to(local.dtype).expand_as(upright)
-    return torch.cat([high, low, contact, arm, slides, upright, scale.expand_as(upright)], -1)
+    return torch.cat([high, low, contact, lever, slides, upright, scale.expand_as(upright)], -1)
 
 
 def _part_features(points: Tensor, mine: Tensor, parts: PartFeatures) -> Tensor:
-    """[M, 5]: height of the part's middle, how far out it is, how tall and how large the part is,
-    and its share of the surface."""
+    """[M, 5]: height of the part's centre, its horizontal distance from the axis of the box, the
+    part's height, radius, and share of the surface."""
     height = points[..., 2]
     tall = torch.where(mine, height, -torch.inf).amax(1) - torch.where(
         mine, height, torch.inf

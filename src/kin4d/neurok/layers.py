@@ -21,7 +21,7 @@ def fourier(points: Tensor, octaves: int) -> Tensor:
 def mlp(
     inputs: int, width: int, outputs: int, *, zero: bool = False, start: float = 0.0
 ) -> nn.Sequential:
-    """Two linear layers with GELU between; `zero` starts it as a map to the constant `start`."""
+    """Two linear layers with GELU between; with `zero`, it initially outputs `start`."""
     last = nn.Linear(width, outputs)
     if zero:
         nn.init.zeros_(last.weight)
@@ -30,7 +30,7 @@ def mlp(
 
 
 class Attention(nn.Module):
-    """Multi-head attention from queries [B, Q, W] to a context [B, K, W], normalised first."""
+    """Multi-head attention from queries [B, Q, W] to a context [B, K, W], after layer norms."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Attention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Tensor | None = None):
-        """`mask` [B, K] is True for what may be looked at; without a context x looks at itself."""
+        """x [B, Q, W] attends to `context` [B, K, W], or to itself, where `mask` [B, K] is True."""
         normed = self.norm(x)
         attended = normed if context is None else self.norm_context(context)
         key, value = self.key_value(attended).chunk(2, -1)
@@ -54,7 +54,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention, then a two-layer perceptron, each added to what was there."""
+    """Transformer block: attention, then a two-layer perceptron, both residual."""
 
     def __init__(self, width: int, heads: int, *, expand: int = 2) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class Block(nn.Module):
         self.mlp = mlp(width, expand * width, width)
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Tensor | None = None):
-        """x [B, Q, W], looking at `context` [B, K, W], or at itself."""
+        """See `Attention.forward`."""
         x = x + self.attention(x, context, mask)
         return x + self.mlp(self.norm(x))
 
@@ -79,5 +79,5 @@ def pool(values: Tensor, index: Tensor, count: int) -> Tensor:
 
 
 def scatter_to_points(values: Tensor, index: Tensor) -> Tensor:
-    """Values [B, C, W] of groups, given to their members index [B, N]: [B, N, W]."""
+    """[B, N, W]: values [B, C, W] of groups, for each point the value of its group index [B, N]."""
     return values.gather(1, index[..., None].expand(-1, -1, values.shape[-1]))

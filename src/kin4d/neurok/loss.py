@@ -19,8 +19,8 @@ class NeurokBatch:
     Attributes:
         surface: The first state.
         moved: [B, N, 3] the same points in the second.
-        part: [B, N] int64 rigid part of each point, 0 for the one that never moves, -1 where
-            there are none.
+        part: [B, N] int64 rigid part of each point, 0 for the static one, -1 for shapes without
+            known parts.
     """
 
     surface: PointFeatures
@@ -33,65 +33,67 @@ class LossWeights:
     """Weights of the terms; lengths are in unit boxes.
 
     Attributes:
-        divergence: Of KL(posterior || prior) per shape, against the mean squared error per point
-            (lambda of the paper).
-        robust: Of the mean distance, which keeps small parts and still ones from being neglected.
-        parting: Of telling the parts assignment, where they are known.
-        guess: Of the squared error of states guessed from targets.
-        screws: Of how unlikely the motions of parts are, given what is expected of them.
-        rise: Share of training over which divergence and robust rise to full weight.
-        seen: Points of the target.
+        kl: KL(posterior || prior) per shape, against the mean squared error per point (lambda of
+            the paper).
+        distance: Mean distance, so that small and static parts are not neglected.
+        assignment: Assignment of points to parts, where these are known.
+        target: Squared error of states predicted from target point clouds.
+        joint_axes: Negative log likelihood of the parts' motions.
+        ramp: Share of training over which `kl` and `distance` rise to full weight.
+        target_points: Points of a target.
     """
 
-    divergence: float = 1e-4
-    robust: float = 0.05
-    parting: float = 0.1
-    guess: float = 0.5
-    screws: float = 0.01
-    rise: float = 0.1
-    seen: int = 128
+    kl: float = 1e-4
+    distance: float = 0.05
+    assignment: float = 0.1
+    target: float = 0.5
+    joint_axes: float = 0.01
+    ramp: float = 0.1
+    target_points: int = 128
 
 
 def neurok_loss(
     model: torch.nn.Module, batch: NeurokBatch, done: float, *, weights: LossWeights
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """The loss and its terms, when a share `done` of training is behind."""
-    some = torch.randperm(batch.moved.shape[1], device=batch.moved.device)[: weights.seen]
-    output: ForwardOutput = model(batch.surface, batch.moved, batch.moved[:, some], batch.part)
-    rise = min(1.0, done / weights.rise)
+    """The loss and its terms, when a share `done` of the steps is done."""
+    chosen = torch.randperm(batch.moved.shape[1], device=batch.moved.device)[
+        : weights.target_points
+    ]
+    output: ForwardOutput = model(batch.surface, batch.moved, batch.moved[:, chosen], batch.part)
+    ramp = min(1.0, done / weights.ramp)
     squared = (output.moved - batch.moved).square().sum(-1)
     distance = ((squared + 1e-4).sqrt() - 1e-2).mean()
     variance, prior = output.log_variance.exp(), output.shape.encoding.mean
-    divergence = variance + (output.mean - prior).square() - 1 - output.log_variance
-    divergence = 0.5 * divergence.sum((1, 2)).mean()
+    kl = variance + (output.mean - prior).square() - 1 - output.log_variance
+    kl = 0.5 * kl.sum((1, 2)).mean()
     assignment = assignment_loss(output.shape.assignment.weights, batch.part)
-    guessed = (output.guessed - batch.moved).square().sum(-1).mean()
+    target = (output.from_target - batch.moved).square().sum(-1).mean()
     nll = output.mixture.nll(output.twists).mean()
     total = (
         squared.mean()
-        + rise * weights.robust * distance
-        + rise * weights.divergence * divergence
-        + weights.parting * assignment
-        + weights.guess * guessed
-        + weights.screws * nll
+        + ramp * weights.distance * distance
+        + ramp * weights.kl * kl
+        + weights.assignment * assignment
+        + weights.target * target
+        + weights.joint_axes * nll
     )
     terms = {
         "squared": squared.mean(),
         "distance": distance,
-        "divergence": divergence,
-        "parting": assignment,
-        "guessed": guessed,
-        "screws": nll,
+        "kl": kl,
+        "assignment": assignment,
+        "target": target,
+        "joint_axes": nll,
     }
     return total, terms
 
 
 @torch.no_grad()
 def evaluate_neurok(model: Neurok, batches: list[NeurokBatch]) -> dict[str, float]:
-    """How well held-out motions are reconstructed back, against not moving at all (which scores 1).
+    """Errors of held-out motions over the true motion, so that no motion at all scores 1.
 
-    `ratio` is by the posterior, `guess` from unordered targets; `still` is how far still points are
-    moved, as a share of the shape's size.
+    `ratio` is of states from the posterior, `guess` of states from target point clouds; `still` is
+    the mean motion of static points, in unit boxes.
     """
     reconstructed, guessed, true, still = [], [], [], []
     for batch in batches:
@@ -101,14 +103,14 @@ def evaluate_neurok(model: Neurok, batches: list[NeurokBatch]) -> dict[str, floa
             dim=-1
         )
         guess = shape.rig.move(model.guess(shape, batch.moved[:, order])) - batch.moved
-        far = (batch.moved - batch.surface.points).norm(dim=-1)
+        motion = (batch.moved - batch.surface.points).norm(dim=-1)
         reconstructed.append(error.mean())
         guessed.append(guess.norm(dim=-1).mean())
-        true.append(far.mean())
-        still.append(error[far < 1e-5])
-    motion = torch.stack(true).mean()
+        true.append(motion.mean())
+        still.append(error[motion < 1e-5])
+    mean_motion = torch.stack(true).mean()
     return {
-        "ratio": float(torch.stack(reconstructed).mean() / motion),
-        "guess": float(torch.stack(guessed).mean() / motion),
+        "ratio": float(torch.stack(reconstructed).mean() / mean_motion),
+        "guess": float(torch.stack(guessed).mean() / mean_motion),
         "still": float(torch.cat(still).mean()) if any(len(s) for s in still) else 0.0,
     }

@@ -27,19 +27,20 @@ from kin4d.neurok.joint_axes import PartFeatures
 from kin4d.neurok.motion_mixture import MotionMixture
 from kin4d.neurok.twists import extents, fit_twists
 
-_AXIS_PARTS = 32  # parts a step of training learns screws from: looking at them is dear
+_AXIS_PARTS = 32  # parts per training step that joint axes are predicted for: they cost time
+_TARGET_POINTS = 512  # points of a target that the target encoder is given
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedShape:
-    """B shapes, encoded and ready to be moved.
+    """B encoded shapes.
 
     Attributes:
-        surface: The points they were encoded from.
-        encoding: What depends on the mesh alone.
-        claims: On those points.
-        rig: Moves those points.
-        mixture: How parts may move, of which the encoding's screws are a summary.
+        surface: The points that were encoded.
+        encoding: Tokens, screws and prior.
+        assignment: Assignment of the points to tokens.
+        rig: Moves the points to a state.
+        mixture: Predicted motions of the parts, which the encoding's screws summarise.
     """
 
     surface: PointFeatures
@@ -50,7 +51,7 @@ class EncodedShape:
 
 
 class Neurok(nn.Module):
-    """The three networks of the paper, and one that reads targets."""
+    """Prior encoder, posterior encoder and decoder of the paper, and a target encoder."""
 
     def __init__(self, config: NeurokConfig) -> None:
         super().__init__()
@@ -62,34 +63,62 @@ class Neurok(nn.Module):
         self.decoder = SkinnedDecoder(config) if skinned else PointDecoder(config)
 
     def encode(self, surface: PointFeatures) -> EncodedShape:
-        """Everything that depends on the mesh alone."""
+        """Encode shapes; the result depends on their meshes alone."""
         encoding, assignment, mixture = self.prior(surface)
         rig = self.decoder.rig(encoding, surface.points, assignment)
         return EncodedShape(surface, encoding, assignment, rig, mixture)
 
-    def drive(self, shape: EncodedShape, surface: PointFeatures) -> Rig:
-        """A rig of other points of the same shapes, such as their vertices."""
-        assignment = self.prior.assign(shape.encoding, surface)
-        return self.decoder.rig(shape.encoding, surface.points, assignment)
-
     def encode_pose(self, shape: EncodedShape, moved: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and logarithm of variance [B, T, 6] of the state in which the shape's points
-        [B, N, 3] are at `moved`."""
+        """Posterior mean and log variance [B, T, 6] of the state in which the points of a shape are
+        at `moved` [B, N, 3]."""
         weights, points = shape.assignment.weights, shape.surface.points
         return self.posterior(shape.encoding, weights, points, moved)
 
     def guess(self, shape: EncodedShape, target: Tensor) -> Tensor:
-        """State [B, T, 6] of the shape if it looks like the unordered points target [B, M, 3]."""
+        """State [B, T, 6] predicted from an unordered point cloud `target` [B, M, 3]."""
         return self.target(shape.encoding, shape.surface.points, target)
+
+    @torch.no_grad()
+    def initial_guesses(
+        self, shape: EncodedShape, basis: Tensor, target: Tensor, *, rounds: int = 6
+    ) -> Tensor:
+        """[S, K] states to start a fit from, within the span of basis [K, k].
+
+        The state predicted by the target encoder and the rest state, each refined by letting the
+        posterior encode the nearest target point of every point, as in ICP.
+
+        Args:
+            shape: One encoded shape.
+            basis: Of the states.
+            target: [M, 3] unordered points in the unit box.
+            rounds: Refinements of each; all of them are returned.
+        """
+        index = torch.linspace(0, len(target) - 1, min(_TARGET_POINTS, len(target))).long()
+        first = self.guess(shape, target[index][None])
+        guesses = []
+        for z in (first, torch.zeros_like(first)):
+            for _ in range(rounds):
+                guesses.append(z)
+                nearest = torch.cdist(shape.rig.move(z)[0], target).argmin(1)
+                z = self.encode_pose(shape, target[nearest][None])[0]
+                z = (basis @ (basis.mT @ z.flatten())).view_as(z)
+            guesses.append(z)
+        return torch.stack([z.flatten() for z in guesses])
 
     def forward(
         self, surface: PointFeatures, moved: Tensor, target: Tensor, part: Tensor
     ) -> ForwardOutput:
-        """All that training looks at, for points that go to `moved` [B, N, 3]; `target` [B, M, 3]
-        is an unordered sample of the same state, and `part` [B, N] as in `Batch`."""
+        """All outputs that the loss needs.
+
+        Args:
+            surface: Points of B shapes.
+            moved: [B, N, 3] the same points in another state.
+            target: [B, M, 3] unordered points of that state.
+            part: [B, N] known parts; see `NeurokBatch`.
+        """
         shape = self.encode(surface)
         mean, log_variance = self.encode_pose(shape, moved)
-        mixture, twists = self._expect(shape, moved, part)
+        mixture, twists = self._predict_motions(shape, moved, part)
         z = mean + torch.randn_like(mean) * (0.5 * log_variance).exp()
         return ForwardOutput(
             shape=shape,
@@ -98,14 +127,14 @@ class Neurok(nn.Module):
             mixture=mixture,
             twists=twists,
             moved=shape.rig.move(z),
-            guessed=shape.rig.move(self.guess(shape, target)),
+            from_target=shape.rig.move(self.guess(shape, target)),
         )
 
-    def _expect(
+    def _predict_motions(
         self, shape: EncodedShape, moved: Tensor, part: Tensor
     ) -> tuple[MotionMixture, Tensor]:
-        """How some parts were expected to move, and what they did: true parts where they are known,
-        else those that tokens claim."""
+        """Predicted and true motions of some parts: known parts where there are any, else the
+        tokens' own."""
         surface, assignment = shape.surface, shape.assignment.weights.detach()
         width = max(assignment.shape[-1], int(part.max()) + 1)
         known = F.one_hot(part.clamp(min=0), width).to(assignment.dtype)
@@ -116,22 +145,22 @@ class Neurok(nn.Module):
         parts = PartFeatures.from_assignment(
             assignment, surface.points, surface.normals, centres, radii
         )
-        mixture = self.prior.joint_axes.predict(parts.some(_AXIS_PARTS))
+        mixture = self.prior.joint_axes.predict(parts.random_subset(_AXIS_PARTS))
         return mixture, twists[mixture.shape, mixture.token]
 
 
 @dataclass(frozen=True, eq=False)
 class ForwardOutput:
-    """One pass of training.
+    """Outputs of a training step.
 
     Attributes:
         shape: The encoded shapes.
         mean: [B, T, 6] of the posterior.
         log_variance: [B, T, 6] of the posterior.
-        mixture: How some parts were expected to move.
-        twists: [M, 6] what they really did.
-        moved: [B, N, 3] points at a state drawn from the posterior.
-        guessed: [B, N, 3] points at the state guessed from the target.
+        mixture: Predicted motions of M parts.
+        twists: [M, 6] their true motions.
+        moved: [B, N, 3] points at a state sampled from the posterior.
+        from_target: [B, N, 3] points at the state predicted from the target.
     """
 
     shape: EncodedShape
@@ -140,4 +169,4 @@ class ForwardOutput:
     mixture: MotionMixture
     twists: Tensor
     moved: Tensor
-    guessed: Tensor
+    from_target: Tensor

@@ -1,4 +1,4 @@
-"""Weights of NeuROK models: found by name, validated when read, saved with their config."""
+"""Weights of NeuROK models: find by name, load with checks, save with their config."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kin4d.training.weights import check_state_dict, read_weights
 from kin4d.training.weights import weights_file as weights_file_of
 
 VERSION = 3
-"""Of the weights' layout; others are refused."""
+"""Format version of the weights; others are refused."""
 
 _OOD = "ood."
 
@@ -34,11 +34,11 @@ _OLD_NAMES = (
     (r"^target\.enter\.", "target.token_in."),
     (r"^decoder\.(motion\.)?enter\.", r"decoder.\1state_in."),
     (r"\.nobody$", ".background"),
-)  # of tensors in files written before 0.5, as regular expressions
+)  # regular expressions: names of tensors in weights written before 0.5
 
 
 def from_pretrained(name: str | Path) -> tuple[Neurok, OodDetector | None]:
-    """The model of a name, ready for use, and what its training shapes looked like, if known.
+    """Load a model in evaluation mode, and its out-of-distribution detector if it has one.
 
     Args:
         name: One that ships ("small"), a .safetensors file, a folder with one, or "owner/name" on
@@ -57,7 +57,7 @@ def from_pretrained(name: str | Path) -> tuple[Neurok, OodDetector | None]:
 
 
 def rename_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors under the names that the model has now, whichever version wrote the file."""
+    """Tensors under the names of the current model; earlier versions used others."""
     renamed = {}
     for name, tensor in tensors.items():
         for old, new in _OLD_NAMES:
@@ -68,14 +68,14 @@ def rename_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 @lru_cache(maxsize=4)
 def cached_model(name: str) -> tuple[Neurok, OodDetector | None]:
-    """The same, read once."""
+    """`from_pretrained`, cached."""
     return from_pretrained(name)
 
 
 def save_pretrained(
     path: str | Path, model: Neurok, ood: OodDetector | None, metadata: dict
 ) -> None:
-    """Write weights that `from_pretrained` reads; `metadata` tells how they came to be."""
+    """Write weights that `from_pretrained` reads; `metadata` says how they were trained."""
     tensors = dict(model.state_dict())
     if ood is not None:
         tensors |= {f"{_OOD}{name}": t for name, t in ood.tensors().items()}

@@ -24,24 +24,39 @@ from kin4d.neurok.layers import pool
 from kin4d.neurok.model import EncodedShape, Neurok
 from kin4d.neurok.preprocess import MeshSample
 
-_COMPONENT = 0.85  # share of a component that settles it for the rest
-_PATCH = 0.6  # the same of a patch, which is smaller and flatter
-_MOST = 0.5  # the same, where nothing is to be shared
-_SEEN = 3  # samples from which on they speak for a patch; else its vertices do
-_CHUNK = 65_536  # points the networks look at together
-_PIN_RADIUS = 0.6  # unit boxes from what is held at which points are nearly two thirds free
+_CHUNK = 65_536  # points in memory at once
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapConfig:
+    """When a region of the surface is given to one token as a whole.
+
+    Attributes:
+        component_majority: Share of a connected component's weight that its token needs. High,
+            since a component may have several parts.
+        patch_majority: The same of a patch of such a component, which is smaller and flatter.
+        rigid_majority: The same of a patch if blending is not allowed; the background gets the
+            rest.
+        min_patch_samples: Surface samples from which on they decide about a patch; below, its
+            vertices do.
+    """
+
+    component_majority: float = 0.85
+    patch_majority: float = 0.6
+    rigid_majority: float = 0.5
+    min_patch_samples: int = 3
 
 
 @dataclass(frozen=True, eq=False)
 class SegmentedShape:
-    """A mesh, and what its pieces follow.
+    """An encoded mesh with consistent token assignments.
 
     Attributes:
-        net: Encoded it.
-        mesh: What was encoded.
-        reading: Of the mesh.
-        shape: The samples of the reading, with settled claims.
-        vertices: Settled claims on the vertices of the mesh.
+        net: The model that encoded it.
+        mesh: The mesh.
+        mesh_sample: Its network input.
+        shape: Its encoding, with the snapped assignment of the samples.
+        vertices: The snapped assignment of the vertices.
     """
 
     net: Neurok
@@ -52,52 +67,52 @@ class SegmentedShape:
 
     @cached_property
     def parts(self) -> np.ndarray:
-        """[F] int64: the part (1 + its token) each triangle follows, 0 where it stays; -1 where
-        several share it."""
+        """[F] int64: part of each triangle: 1 + its token, 0 for the static background, -1 where
+        several tokens are blended."""
         share, token = self.vertices.weights[0].max(-1)
         corners = torch.where(share == 1, token, -1)[torch.from_numpy(np.array(self.mesh.faces))]
         return torch.where((corners >= 0).all(1), corners.mode(1).values, -1).numpy()
 
     @cached_property
     def pieces(self) -> np.ndarray:
-        """[F] int64: the piece of the surface that each triangle belongs to: a component that
-        follows one part, or a patch of one that follows several. A patch is never cut: cloth that
-        several parts share would be torn."""
+        """[F] int64: piece of each triangle: a connected component of one part, or a patch of a
+        component with several. Patches are not divided: that would tear cloth with blended
+        weights."""
         faces = self.mesh.faces
         token = self.vertices.weights[0].argmax(-1).numpy()[faces[:, 0]]
         component = self.mesh.components[faces[:, 0]]
-        several = np.unique(np.stack([component, token], 1), axis=0)[:, 0]
-        shared = (np.bincount(several, minlength=int(component.max()) + 1) > 1)[component]
+        with_token = np.unique(np.stack([component, token], 1), axis=0)[:, 0]
+        shared = (np.bincount(with_token, minlength=int(component.max()) + 1) > 1)[component]
         patch = np.full(len(faces), -1)
         patch[shared] = face_patches(self.mesh.vertices, faces[shared])
         return np.unique(np.stack([component, patch], 1), axis=0, return_inverse=True)[1].ravel()
 
     @torch.no_grad()
     def with_parts(self, parts: np.ndarray) -> SegmentedShape:
-        """The same with triangles that follow `parts` [F], where -1 leaves it at what is claimed;
-        screws are read off anew."""
+        """The shape with other `parts` [F] of its triangles; -1 keeps a triangle's blended weights.
+        Joint axes are predicted again."""
         winner = torch.from_numpy(np.array(parts, np.int64))
         faces = torch.from_numpy(np.array(self.mesh.faces))
         areas = self.mesh.face_areas
         areas = torch.from_numpy(np.maximum(areas, 1e-12 * areas.max())).float()
-        own = self.vertices.weights[0]
-        total, weight = torch.zeros_like(own), torch.zeros(len(own))
-        alone = F.one_hot(winner.clamp(min=0), own.shape[-1]).to(own.dtype)
+        before = self.vertices.weights[0]
+        total, area = torch.zeros_like(before), torch.zeros(len(before))
+        one_hot = F.one_hot(winner.clamp(min=0), before.shape[-1]).to(before.dtype)
         for corner in faces.unbind(1):
-            share = torch.where((winner >= 0)[:, None], alone, own[corner])
-            total.index_add_(0, corner, areas[:, None] * share)
-            weight.index_add_(0, corner, areas)
-        # Between settled pieces a vertex goes with the larger one: a blend would bend both. A
-        # vertex of no face keeps its own claims.
-        unshared = torch.ones(len(own), dtype=torch.bool)
-        unshared[faces[winner < 0].flatten()] = False
-        blend = total / weight.clamp(min=1e-30)[:, None]
-        hard = F.one_hot(total.argmax(-1), own.shape[-1]).to(own.dtype)
-        snapped = torch.where(unshared[:, None], hard, blend)
-        snapped = torch.where(weight[:, None] > 0, snapped, own)
+            weights = torch.where((winner >= 0)[:, None], one_hot, before[corner])
+            total.index_add_(0, corner, areas[:, None] * weights)
+            area.index_add_(0, corner, areas)
+        # A vertex between parts gets the larger one: a blend would bend both. A vertex without
+        # faces keeps its weights.
+        rigid = torch.ones(len(before), dtype=torch.bool)
+        rigid[faces[winner < 0].flatten()] = False
+        blend = total / area.clamp(min=1e-30)[:, None]
+        hard = F.one_hot(total.argmax(-1), before.shape[-1]).to(before.dtype)
+        snapped = torch.where(rigid[:, None], hard, blend)
+        snapped = torch.where(area[:, None] > 0, snapped, before)
         face, surface = torch.from_numpy(self.mesh_sample.samples.face), self.mesh_sample.surface
         sampled = torch.where(
-            (winner[face] >= 0)[:, None], alone[face], self.shape.assignment.weights[0]
+            (winner[face] >= 0)[:, None], one_hot[face], self.shape.assignment.weights[0]
         )
         assignment = TokenAssignment(sampled[None], self.shape.assignment.features)
         encoding, mixture = self.net.prior.update_axes(self.shape.encoding, assignment, surface)
@@ -109,21 +124,27 @@ class SegmentedShape:
             self, shape=shape, vertices=TokenAssignment(snapped[None], self.vertices.features)
         )
 
-    def with_pins(self, pinned: np.ndarray) -> SegmentedShape:
-        """The same with vertices `pinned` [H] fixed; others move less the nearer they are."""
+    def with_pins(self, pinned: np.ndarray, *, radius: float = 0.6) -> SegmentedShape:
+        """The shape with some vertices fixed.
+
+        Args:
+            pinned: [H] vertex indices.
+            radius: Unit boxes over which the motion recovers: at distance d from the nearest pin,
+                the weights of all tokens are scaled by 1 - exp(-d / radius).
+        """
         from scipy.spatial import KDTree
 
         count = len(self.mesh.vertices)
         if pinned.ndim != 1 or pinned.min() < 0 or pinned.max() >= count:
             raise InputError(
-                f"pinned vertices of '{self.mesh.name}'",
+                f"pinned vertices of mesh '{self.mesh.name}'",
                 value=pinned.tolist(),
-                allowed=f"numbers from 0 to {count - 1}",
+                allowed=f"vertex indices from 0 to {count - 1}",
             )
         near = KDTree(self.mesh_sample.vertices.points[0, pinned].numpy())
 
         def pin(assignment: TokenAssignment, points: Tensor) -> TokenAssignment:
-            free = torch.from_numpy(-np.expm1(-near.query(points.numpy())[0] / _PIN_RADIUS))
+            free = torch.from_numpy(-np.expm1(-near.query(points.numpy())[0] / radius))
             moved = free.to(assignment.weights)[:, None] * assignment.weights[..., 1:]
             still = 1 - moved.sum(-1, keepdim=True)
             return TokenAssignment(torch.cat([still, moved], -1), assignment.features)
@@ -137,21 +158,27 @@ class SegmentedShape:
 
 @torch.no_grad()
 def snap_to_components(
-    net: Neurok, mesh: Mesh, mesh_sample: MeshSample, *, rigid: bool = False
+    net: Neurok,
+    mesh: Mesh,
+    mesh_sample: MeshSample,
+    *,
+    rigid: bool = False,
+    config: SnapConfig | None = None,
 ) -> SegmentedShape:
-    """Encode a mesh, and settle the claims on its samples and on its vertices.
+    """Encode a mesh, and snap the assignment of its samples and vertices to regions.
 
     Args:
-        net: Encodes.
-        mesh: What is encoded.
-        reading: Of the mesh.
-        rigid: Nothing is shared: every vertex follows one token, or nobody where none has the most.
+        net: The model.
+        mesh: The mesh.
+        mesh_sample: Its network input.
+        rigid: Whether every vertex gets exactly one token or the background; otherwise weights
+            stay blended where points of a region disagree.
+        config: When regions are snapped.
     """
+    config = config or SnapConfig()
     shape = net.encode(mesh_sample.surface)
     vertices = _assign_vertices(net, shape, mesh_sample.vertices)
-    winner = _face_winners(
-        mesh, mesh_sample, shape.assignment, vertices, _MOST if rigid else _PATCH
-    )
+    winner = _face_winners(mesh, mesh_sample, shape.assignment, vertices, config, rigid=rigid)
     encoded = SegmentedShape(net, mesh, mesh_sample, shape, vertices)
     return encoded.with_parts((winner.clamp(min=0) if rigid else winner).numpy())
 
@@ -161,30 +188,34 @@ def _face_winners(
     mesh_sample: MeshSample,
     samples: TokenAssignment,
     vertices: TokenAssignment,
-    least: float,
+    config: SnapConfig,
+    *,
+    rigid: bool,
 ) -> Tensor:
-    """[F] the token all of a face's piece follows, or -1 where it has not `least` of a patch."""
-    group = mesh_sample.surface.component
-    by_component = _winners(pool(samples.weights, group, int(group.max()) + 1)[0], _COMPONENT)
+    """[F] the token of a face's component or patch, or -1 where none has the majority."""
+    component = mesh_sample.surface.component
+    shares = pool(samples.weights, component, int(component.max()) + 1)[0]
+    by_component = _winners(shares, config.component_majority)
     faces = np.array(mesh.faces)
     winner = by_component[mesh_sample.vertices.component[0, faces[:, 0]]]
     if bool((winner >= 0).all()):
         return winner
     patch = torch.from_numpy(face_patches(mesh.vertices, faces))
     count = int(patch.max()) + 1
-    shown = patch[torch.from_numpy(mesh_sample.samples.face)]
-    by_samples = pool(samples.weights, shown[None], count)[0]
+    sampled = patch[torch.from_numpy(mesh_sample.samples.face)]
+    by_samples = pool(samples.weights, sampled[None], count)[0]
     corner = torch.from_numpy(faces[:, 0])
     by_vertices = pool(vertices.weights[:, corner], patch[None], count)[0]
-    seen = torch.bincount(shown, minlength=count) >= _SEEN
-    by_patch = _winners(torch.where(seen[:, None], by_samples, by_vertices), least)
+    enough = torch.bincount(sampled, minlength=count) >= config.min_patch_samples
+    majority = config.rigid_majority if rigid else config.patch_majority
+    by_patch = _winners(torch.where(enough[:, None], by_samples, by_vertices), majority)
     return torch.where(winner >= 0, winner, by_patch[patch])
 
 
-def _winners(shares: Tensor, least: float) -> Tensor:
-    """[G] the token that has more than `least` of each group's shares [G, 1 + T], or -1."""
+def _winners(shares: Tensor, majority: float) -> Tensor:
+    """[G] the column of shares [G, 1 + T] that exceeds `majority`, or -1."""
     share, best = shares.max(-1)
-    return torch.where(share > least, best, -1)
+    return torch.where(share > majority, best, -1)
 
 
 def _assign_vertices(net: Neurok, shape: EncodedShape, vertices: PointFeatures) -> TokenAssignment:

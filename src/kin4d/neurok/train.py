@@ -1,10 +1,10 @@
-"""Training of NeuROK: presets, batches as tensors, and the saved weights."""
+"""Train NeuROK: presets, tensors of training pairs, and the saved weights."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -28,9 +28,9 @@ from kin4d.neurok.pretrained import (
 )
 from kin4d.training import TrainConfig, load_tensors, train
 
-_OOD_BATCHES = 32  # batches that tell what training shapes look like
+_OOD_BATCHES = 32  # batches of training shapes that the out-of-distribution detector is fitted to
 
-PLANS = {
+TRAIN_CONFIGS = {
     "tiny": TrainConfig(steps=2_000),
     "small": TrainConfig(steps=20_000),
     "base": TrainConfig(steps=300_000, lr=3e-4, warmup_steps=1000, precision="bf16"),
@@ -38,7 +38,7 @@ PLANS = {
 
 
 class TrainingPairs(Protocol):
-    """What a training sample must have; see `kin4d.objects.pairs.Pairs`."""
+    """B shapes in two states, as arrays; see `kin4d.objects.pairs.Pairs`."""
 
     @property
     def points0(self) -> np.ndarray: ...
@@ -66,68 +66,71 @@ def training_batch(pairs: TrainingPairs) -> NeurokBatch:
 
 def train_neurok(
     make_batches: Callable[[int, int], Iterator[TrainingPairs]],
-    out: str | Path,
+    output: str | Path,
     *,
     preset: str = "small",
     config: NeurokConfig | None = None,
-    plan: TrainConfig | None = None,
-    weights: LossWeights | None = None,
+    train_config: TrainConfig | None = None,
+    loss_weights: LossWeights | None = None,
     dev: Iterable[TrainingPairs] = (),
-    start: str | Path | None = None,
+    init_weights: str | Path | None = None,
     data: dict | None = None,
 ) -> Neurok:
-    """Train a model, going on from the checkpoint in `out` if there is one.
+    """Train a model, resuming from the checkpoint in `output` if there is one.
 
     Args:
-        feed: Number of a process and of a step, to its pairs from that step on.
-        out: Folder of the run.
+        make_batches: Function of (process, step) that yields pairs from that step on.
+        output: Folder of the run.
         preset: "tiny", "small" or "base".
-        config: Instead of the preset's.
-        plan: Instead of the preset's.
-        weights: Of the loss.
-        dev: Held-out pairs that checkpoints are judged by.
-        start: Weights to begin from, with a new schedule, instead of chance. They may be of an
-            earlier version: what has no place there, or another shape, begins from chance.
-        data: What `make_batches` was made of, kept with the weights.
+        config: Sizes and architecture, instead of the preset's.
+        train_config: Schedule and optimiser, instead of the preset's.
+        loss_weights: Weights of the loss terms.
+        dev: Held-out pairs that checkpoints are validated on.
+        init_weights: Initial weights, with a new schedule; random if None. They may be of an
+            earlier version: tensors that are missing there, or of another shape, are random.
+        data: Description of the training data, kept with the weights.
     """
     if preset not in PRESETS:
         raise InputError("there is no such preset", value=preset, allowed=", ".join(PRESETS))
-    config, plan = config or PRESETS[preset], plan or PLANS[preset]
-    weights = weights or LossWeights()
-    torch.manual_seed(plan.seed)
-    model = Neurok(config) if start is None else _begin_from(start, config)
+    config, train_config = config or PRESETS[preset], train_config or TRAIN_CONFIGS[preset]
+    loss_weights = loss_weights or LossWeights()
+    torch.manual_seed(train_config.seed)
+    model = Neurok(config) if init_weights is None else _initial_model(init_weights, config)
     held_out = [training_batch(pairs) for pairs in dev]
     averaged = train(
         model,
         lambda rank, step: map(training_batch, make_batches(rank, step)),
-        partial(neurok_loss, weights=weights),
-        plan,
-        out,
+        partial(neurok_loss, weights=loss_weights),
+        train_config,
+        output,
         metadata={
             "model": "neurok",
             "version": VERSION,
             "config": config.to_dict(),
-            "loss": asdict(weights),
+            "loss": asdict(loss_weights),
             "data": data or {},
-            **({} if start is None else {"start": Path(start).stem}),
+            **({} if init_weights is None else {"init_weights": Path(init_weights).stem}),
         },
         validate=partial(evaluate_neurok, batches=held_out) if held_out else None,
     )
     model.load_state_dict(averaged)
     model.eval()
-    file = Path(out) / FILE
-    seen = [training_batch(pairs).surface for pairs in islice(make_batches(0, 0), _OOD_BATCHES)]
-    save_pretrained(file, model, OodDetector.of(model, seen), load_tensors(file)[1])
+    file = Path(output) / FILE
+    shapes = [training_batch(pairs).surface for pairs in islice(make_batches(0, 0), _OOD_BATCHES)]
+    save_pretrained(file, model, OodDetector.of(model, shapes), load_tensors(file)[1])
     return model
 
 
-def _begin_from(start: str | Path, config: NeurokConfig) -> Neurok:
-    """A model that takes from earlier weights whatever it has a place for."""
-    tensors, metadata = load_tensors(neurok_weights_file(start))
+def _initial_model(init_weights: str | Path, config: NeurokConfig) -> Neurok:
+    """A model initialised with all tensors of earlier weights that fit."""
+    tensors, metadata = load_tensors(neurok_weights_file(init_weights))
     given = rename_tensors(tensors)
     if metadata.get("config") != config.to_dict():
         raise InputError(
-            f"{start} has another config", value=metadata.get("config"), allowed=str(config)
+            f"the model config of {init_weights} differs from that to train",
+            value=metadata.get("config"),
+            allowed=str(config.to_dict()),
+            hint="choose its preset",
         )
     model = Neurok(config)
     wanted = model.state_dict()
@@ -135,13 +138,5 @@ def _begin_from(start: str | Path, config: NeurokConfig) -> Neurok:
     model.load_state_dict(fits, strict=False)
     fresh = sorted({".".join(k.split(".")[:2]) for k in wanted if k not in fits})
     if fresh:
-        print(f"{start} has nothing for {', '.join(fresh)}: from chance", file=sys.stderr)
+        print(f"{init_weights} lacks {', '.join(fresh)}: initialised at random", file=sys.stderr)
     return model
-
-
-def train_config(preset: str, **changes: float | int | str | None) -> TrainConfig:
-    """The plan of a preset, with what is not None changed."""
-    if preset not in PLANS:
-        raise InputError("there is no such preset", value=preset, allowed=", ".join(PLANS))
-    given = {name: value for name, value in changes.items() if value is not None}
-    return replace(PLANS[preset], **given)

@@ -1,4 +1,4 @@
-"""Folders of animated glTF files as a source: one specimen per clip."""
+"""Folders of animated glTF files as a source: one sample per clip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rigid links on joints as a specimen: places are bound to links, so moving them is one product."""
+"""ArticulatedSample: rigid links on joints; points are bound to links, so posing is one product."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ArticulatedSample(ObjectSample):
     one. Parts are links.
 
     Args:
-        identity: Who it is.
+        identity: Source, category and name.
         obj: Links and joints; frames aligned at q = 0.
         face_component: [F] if known from the same object in other proportions.
     """
@@ -62,7 +62,7 @@ class ArticulatedSample(ObjectSample):
         keep[np.arange(count), rng.integers(width, size=count)] = False
         return before, np.where(keep, before, after)
 
-    def track(self, frames: int) -> np.ndarray:
+    def demo_states(self, frames: int) -> np.ndarray:
         """[T, k]: rest, then each joint in turn to both ends of its range and back."""
         low, high = self.object.limits.T
         rest = self.object.q0
@@ -76,7 +76,7 @@ class ArticulatedSample(ObjectSample):
         table = np.array(keys)
         return np.stack([np.interp(at, np.arange(len(keys)), column) for column in table.T], axis=1)
 
-    def ends(self) -> np.ndarray:
+    def extreme_states(self) -> np.ndarray:
         """[3, k]: rest, all joints at their lower and all at their upper limits."""
         return np.stack([self.object.q0, *self.object.limits.T])
 
@@ -84,27 +84,35 @@ class ArticulatedSample(ObjectSample):
         """[n, V, 3] m."""
         return self.object.vertices(states)
 
-    def carry(self, samples: SurfacePoints, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Specimen.carry`."""
-        poses = self.object.poses(states)[np.arange(len(states))[:, None], samples.part, :3]
-        local = np.einsum("nsc,nsci->nsi", samples.barycentric, self._local[samples.corners])
+    def transform_points(
+        self, surface_points: SurfacePoints, states: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See `ObjectSample.transform_points`."""
+        poses = self.object.poses(states)[np.arange(len(states))[:, None], surface_points.part, :3]
+        local = np.einsum(
+            "nsc,nsci->nsi", surface_points.barycentric, self._local[surface_points.corners]
+        )
         points = np.einsum("nsij,nsj->nsi", poses[..., :3], local) + poses[..., 3]
-        return points, np.einsum("nsij,nsj->nsi", poses[..., :3], self._normals[samples.face])
-
-    def motions(
-        self, samples: SurfacePoints, before: np.ndarray, after: np.ndarray
-    ) -> PointMotions:
-        """The links' own motions; see `Specimen.motions`."""
-        start, end = self.object.poses(before), self.object.poses(after)
-        matrices = np.tile(np.eye(4), (*start.shape[:2], 1, 1))
-        turn = end[..., :3, :3] @ start[..., :3, :3].swapaxes(-1, -2)
-        matrices[..., :3, :3] = turn
-        matrices[..., :3, 3] = end[..., :3, 3] - (turn @ start[..., :3, 3:])[..., 0]
-        return PointMotions(
-            matrices, np.broadcast_to(samples.part, (len(before), samples.part.shape[1])), True
+        return points, np.einsum(
+            "nsij,nsj->nsi", poses[..., :3], self._normals[surface_points.face]
         )
 
-    def reshaped(self, scale: np.ndarray, *, mirror: bool = False) -> ArticulatedSample:
+    def motions(
+        self, surface_points: SurfacePoints, before: np.ndarray, after: np.ndarray
+    ) -> PointMotions:
+        """The links' own motions; see `ObjectSample.motions`."""
+        start, end = self.object.poses(before), self.object.poses(after)
+        matrices = np.tile(np.eye(4), (*start.shape[:2], 1, 1))
+        rotation = end[..., :3, :3] @ start[..., :3, :3].swapaxes(-1, -2)
+        matrices[..., :3, :3] = rotation
+        matrices[..., :3, 3] = end[..., :3, 3] - (rotation @ start[..., :3, 3:])[..., 0]
+        return PointMotions(
+            matrices,
+            np.broadcast_to(surface_points.part, (len(before), surface_points.part.shape[1])),
+            True,
+        )
+
+    def rescaled(self, scale: np.ndarray, *, mirror: bool = False) -> ArticulatedSample:
         """Links and joints scaled at q = 0, so that every part still moves rigidly."""
         obj = self.object.stretched(scale)
         obj = obj.mirrored() if mirror else obj

@@ -1,4 +1,4 @@
-"""Augmentation: the ways a pair is varied beyond what its specimen does by itself."""
+"""Augmentation: how a pair is varied beyond the motion of its object."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Augmentation:
             before the object moves, so that rigid parts stay rigid.
         mirror: Probability that left and right are swapped.
         scale: Lower and upper size of the first shape's box, in unit boxes.
-        unevenness: See `Specimen.surface`.
+        unevenness: See `ObjectSample.surface`.
         one_sided: Probability that surfaces facing away from a random viewpoint are missing.
         noise: Standard deviation of the roughness of the surface, in unit boxes: it is part of the
             surface and moves with it.

@@ -105,10 +105,10 @@ class DatasetSpec:
         source = self._sources[place]
         seeded = isinstance(source, ProceduralSource)
         try:
-            specimen = source.make(category, number) if seeded else source.load(number)
+            sample = source.make(category, number) if seeded else source.load(number)
         except Kin4dError as error:
             return rejected_lines(self._identity(place, category, number), str(error))
-        return sequence_record(specimen, frames=self.frames)
+        return sequence_record(sample, frames=self.frames)
 
     def _identity(self, place: int, category: str, number: int) -> SampleId:
         source = self._sources[place]

@@ -1,7 +1,7 @@
-"""Specimen: one object that can move, wherever it came from; all that pairs and stores see.
+"""ObjectSample: one object that can move, from any source; pairs and stores see only this.
 
-A specimen has a fixed triangle surface and *states* it can be in. What a state is (joint values, a
-frame's number) is its own affair: states are drawn by the specimen and handed back to it.
+A sample has a fixed triangle surface and a set of *states*. A state is a vector of joint values or
+a frame number, depending on the subclass; callers only pass states back to the sample.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from kin4d.storage.sample_id import SampleId
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SurfacePoints:
-    """n draws of N places on one specimen's surface, bound to it.
+    """n draws of N points on one sample's surface, bound to its triangles.
 
     Attributes:
-        face: [n, N] int64: the triangle each place is in.
+        face: [n, N] int64: the triangle each point is in.
         corners: [n, N, 3] int64: its vertices.
         barycentric: [n, N, 3] float64: their weights.
         component: [n, N] int64: connected component of the surface.
@@ -33,14 +33,14 @@ class SurfacePoints:
     part: np.ndarray
 
     def put(self, row: int, other: SurfacePoints, order: np.ndarray) -> None:
-        """Replace draw `row` by the places `order` [N] of the only draw of `other`."""
+        """Replace draw `row` by the points `order` [N] of the only draw of `other`."""
         for field in fields(self):
             getattr(self, field.name)[row] = getattr(other, field.name)[0, order]
 
 
 @dataclass(frozen=True, eq=False)
 class PointMotions:
-    """Rigid motions between two states, and which of them moves each place.
+    """Rigid motions between two states, and which of them moves each point.
 
     Attributes:
         matrices: [n, M, 4, 4] float64: world motions, metres.
@@ -57,7 +57,7 @@ class ObjectSample(ABC):
     """An object that can move; z up, metres. Subclasses set these attributes.
 
     Attributes:
-        identity: Who it is.
+        identity: Source, category and name.
         faces: [F, 3] int64.
         face_component: [F] int64 connected component of each face.
         face_part: [F] int64 rigid part of each face, -1 where there is none.
@@ -81,42 +81,44 @@ class ObjectSample(ABC):
         """Two times `count` states: what a motion may lead from, and to."""
 
     @abstractmethod
-    def track(self, frames: int) -> np.ndarray:
-        """States to show it by, one after the other: [T, ...], at most `frames` of them."""
+    def demo_states(self, frames: int) -> np.ndarray:
+        """[T, ...] states of a demonstration in order, T at most `frames`."""
 
     @abstractmethod
-    def ends(self) -> np.ndarray:
-        """[3, ...] states that tell most: at rest, and both ends of what it can do."""
+    def extreme_states(self) -> np.ndarray:
+        """[3, ...] states: at rest, and both extremes of its range of motion."""
 
     @abstractmethod
     def vertices(self, states: np.ndarray) -> np.ndarray:
         """[n, V, 3] m."""
 
     @abstractmethod
-    def carry(self, samples: SurfacePoints, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Points and unit normals [n, N, 3] of places in n states: draw i goes with state i.
+    def transform_points(
+        self, surface_points: SurfacePoints, states: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Surface points (m) and unit normals [n, N, 3] in n states: draw i in state i.
 
         A single draw serves all states.
         """
 
     @abstractmethod
     def motions(
-        self, samples: SurfacePoints, before: np.ndarray, after: np.ndarray
+        self, surface_points: SurfacePoints, before: np.ndarray, after: np.ndarray
     ) -> PointMotions:
-        """How the places of draw i move from state `before[i]` to `after[i]`: exactly, each one."""
+        """Rigid motions of the points of draw i from state `before[i]` to `after[i]`."""
 
     @abstractmethod
-    def reshaped(self, scale: np.ndarray, *, mirror: bool = False) -> ObjectSample:
+    def rescaled(self, scale: np.ndarray, *, mirror: bool = False) -> ObjectSample:
         """Other proportions: scaled by [3] > 0 along each axis before it moves, x mirrored."""
 
     def surface(
         self, count: int, rng: np.random.Generator, *, draws: int = 1, unevenness: float = 0.0
     ) -> SurfacePoints:
-        """`draws` times `count` places spread over the surface by area, in random order.
+        """`draws` times `count` points spread over the surface by area, in random order.
 
         Args:
-            count: Places in each draw.
-            rng: Source of chance.
+            count: Points in each draw.
+            rng: Random generator.
             draws: Independent draws.
             unevenness: Standard deviation of the logarithm of a component's sampling density.
         """

@@ -62,21 +62,21 @@ class PairBatch:
         """All pairs of several, in order."""
         names = several[0].arrays()
         arrays = {name: np.concatenate([getattr(p, name) for p in several]) for name in names}
-        return cls(**arrays, identities=tuple(who for p in several for who in p.identities))
+        return cls(**arrays, identities=tuple(key for p in several for key in p.identities))
 
 
 def make_pairs(
-    specimen: ObjectSample,
+    sample: ObjectSample,
     count: int,
     rng: np.random.Generator,
     *,
     points: int = 512,
     augmentation: Augmentation | None = None,
 ) -> PairBatch:
-    """`count` pairs of random states of one specimen.
+    """`count` pairs of random states of one object.
 
     Args:
-        specimen: The object.
+        sample: The object.
         count: How many.
         rng: Everything random comes from here.
         points: N.
@@ -85,14 +85,14 @@ def make_pairs(
     vary = augmentation or Augmentation()
     proportions, mirror = vary.proportions(rng)
     if mirror or vary.stretch > 0:
-        specimen = specimen.reshaped(proportions, mirror=mirror)
+        sample = sample.rescaled(proportions, mirror=mirror)
     rotation = vary.rotations(rng, count)
-    before, after = specimen.state_pairs(rng, count)
-    samples = specimen.surface(points, rng, draws=count, unevenness=vary.unevenness)
+    before, after = sample.state_pairs(rng, count)
+    surface_points = sample.surface(points, rng, draws=count, unevenness=vary.unevenness)
     for row in np.flatnonzero(rng.random(count) < vary.one_sided):
-        _keep_facing(specimen, samples, int(row), before[row], rotation[row], rng)
+        _keep_facing(sample, surface_points, int(row), before[row], rotation[row], rng)
 
-    points0, normals0 = specimen.carry(samples, before)
+    points0, normals0 = sample.transform_points(surface_points, before)
     points0, normals0 = points0 @ rotation.mT, normals0 @ rotation.mT
     low, high = points0.min(1), points0.max(1)
     centre = 0.5 * (low + high)
@@ -100,49 +100,51 @@ def make_pairs(
     points0 = (points0 - centre[:, None]) * scale[:, None, None]
     if vary.noise > 0:
         points0 += vary.noise * rng.standard_normal(points0.shape)
-    motions = specimen.motions(samples, before, after)
-    turn, shift = _in_box(motions, rotation, centre, scale)
+    motions = sample.motions(surface_points, before, after)
+    rotations, translations = _in_box(motions, rotation, centre, scale)
     each = (np.arange(count)[:, None], motions.index)
-    points1 = np.einsum("nsij,nsj->nsi", turn[each], points0) + shift[each]
+    points1 = np.einsum("nsij,nsj->nsi", rotations[each], points0) + translations[each]
     fused = rng.random(count) < vary.fuse
     component = np.stack(
         [
             _components(ids, part, rng if fuse else None)
-            for ids, part, fuse in zip(samples.component, samples.part, fused, strict=True)
+            for ids, part, fuse in zip(
+                surface_points.component, surface_points.part, fused, strict=True
+            )
         ]
     )
-    dq = _dual_quaternions(turn, shift)[each]
+    dq = _dual_quaternions(rotations, translations)[each]
     return PairBatch(
         points0=points0.astype(np.float32),
         normals0=normals0.astype(np.float32),
         points1=points1.astype(np.float32),
         dq=dq.astype(np.float32),
         component=component.astype(np.int32),
-        part=samples.part.astype(np.int32),
+        part=surface_points.part.astype(np.int32),
         centre=centre,
         scale=scale,
         exact=np.full(count, motions.exact),
-        identities=(specimen.identity,) * count,
+        identities=(sample.identity,) * count,
     )
 
 
 def _keep_facing(
-    specimen: ObjectSample,
-    samples: SurfacePoints,
+    sample: ObjectSample,
+    surface_points: SurfacePoints,
     row: int,
     state: np.ndarray,
     rotation: np.ndarray,
     rng: np.random.Generator,
 ) -> None:
-    """Replace one draw by places that face a random viewpoint, as far as there are enough."""
-    count = samples.face.shape[1]
+    """Replace one draw by points that face a random viewpoint, as far as there are enough."""
+    count = surface_points.face.shape[1]
     azimuth, height = rng.uniform(-np.pi, np.pi), rng.uniform(-0.2, 0.9)
     flat = np.sqrt(1 - height**2)
     view = np.array([flat * np.cos(azimuth), flat * np.sin(azimuth), height])
-    more = specimen.surface(3 * count, rng)
-    _, normals = specimen.carry(more, np.asarray(state)[None])
+    more = sample.surface(3 * count, rng)
+    _, normals = sample.transform_points(more, np.asarray(state)[None])
     hidden = normals[0] @ (rotation.T @ view) <= 0
-    samples.put(row, more, np.argsort(hidden, kind="stable")[:count])
+    surface_points.put(row, more, np.argsort(hidden, kind="stable")[:count])
 
 
 def _in_box(
@@ -150,21 +152,21 @@ def _in_box(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rotations [n, M, 3, 3] and translations [n, M, 3] as seen from inside the box."""
     a = rotation[:, None]
-    turn = a @ motions.matrices[..., :3, :3] @ a.mT
-    shift = motions.matrices[..., :3, 3] @ rotation.mT
+    rotations = a @ motions.matrices[..., :3, :3] @ a.mT
+    translations = motions.matrices[..., :3, 3] @ rotation.mT
     c = centre[:, None, :, None]
-    return turn, (shift + (turn @ c - c)[..., 0]) * scale[:, None, None]
+    return rotations, (translations + (rotations @ c - c)[..., 0]) * scale[:, None, None]
 
 
-def _dual_quaternions(turn: np.ndarray, shift: np.ndarray) -> np.ndarray:
+def _dual_quaternions(rotations: np.ndarray, translations: np.ndarray) -> np.ndarray:
     """[n, M, 8] with w >= 0."""
     import torch
 
     from kin4d.geometry.dual_quaternion import dq_from_parts
     from kin4d.geometry.transforms import matrix_to_quaternion
 
-    quaternion = matrix_to_quaternion(torch.from_numpy(turn))
-    dq = dq_from_parts(quaternion, torch.from_numpy(np.ascontiguousarray(shift))).numpy()
+    quaternion = matrix_to_quaternion(torch.from_numpy(rotations))
+    dq = dq_from_parts(quaternion, torch.from_numpy(np.ascontiguousarray(translations))).numpy()
     return np.where(dq[..., :1] < 0, -dq, dq)
 
 

@@ -1,4 +1,4 @@
-"""Contact sheets of specimens from any source, and figures of a store."""
+"""Contact sheets of object samples from any source, and statistics of a store."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
     from kin4d.objects.sequence_store import SequenceStore
 
 
-def object_preview(specimens: Sequence[ObjectSample], *, tile: int = 160) -> np.ndarray:
-    """[3 tile, n tile, 3] uint8: a column per specimen; at rest and at both ends of its range.
+def object_preview(samples: Sequence[ObjectSample], *, tile: int = 160) -> np.ndarray:
+    """[3 tile, n tile, 3] uint8: a column per sample; at rest and at both ends of its range.
 
     Args:
-        specimens: n of them.
+        samples: n of them.
         tile: Width and height of each view, pixels.
     """
-    return np.concatenate([_views(one, tile) for one in specimens], axis=1)
+    return np.concatenate([_views(one, tile) for one in samples], axis=1)
 
 
-def _views(specimen: ObjectSample, tile: int) -> np.ndarray:
+def _views(sample: ObjectSample, tile: int) -> np.ndarray:
     from kin4d.geometry.clip import Clip
     from kin4d.geometry.material import SurfaceMaterial
     from kin4d.geometry.mesh import Mesh
     from kin4d.render.pointmaps import render_clip
 
-    vertices = specimen.vertices(specimen.ends())
+    vertices = sample.vertices(sample.extreme_states())
     white = SurfaceMaterial(name="vertex colours", base_color=(1.0, 1.0, 1.0, 1.0))
-    mesh = Mesh(vertices=vertices[0], faces=specimen.faces)
-    if specimen.colors is not None:
-        opaque = np.full((len(specimen.colors), 1), 255, np.uint8)
-        colors = np.concatenate([specimen.colors, opaque], axis=1)
-        mesh = Mesh(vertices=vertices[0], faces=specimen.faces, colors=colors, materials=(white,))
+    mesh = Mesh(vertices=vertices[0], faces=sample.faces)
+    if sample.colors is not None:
+        opaque = np.full((len(sample.colors), 1), 255, np.uint8)
+        colors = np.concatenate([sample.colors, opaque], axis=1)
+        mesh = Mesh(vertices=vertices[0], faces=sample.faces, colors=colors, materials=(white,))
     clip = Clip(mesh=mesh, vertices=vertices, fps=1.0)
     rgb = render_clip(clip, width=tile, height=tile, threads=1).rgb
     return rgb.reshape(-1, tile, 3)

@@ -1,4 +1,4 @@
-"""Sequences in shards: a specimen's motion as plain arrays and a line of a manifest, and back.
+"""Sequences in shards: a sample's motion as plain arrays and a line of a manifest, and back.
 
 A line says who it is, its licence and seed, how many frames T, vertices V and faces F it has, and
 all that is not an array. The arrays: ``vertices`` [T V, 3] float32 m, ``faces`` [F, 3] int32, and
@@ -30,18 +30,18 @@ _DTYPES = {
 }
 
 
-def sequence_record(specimen: ObjectSample, *, frames: int = 16, fps: float = 10.0) -> ShardRecord:
-    """A specimen's motion as a record: a sequence as it is, anything else by its `track`.
+def sequence_record(sample: ObjectSample, *, frames: int = 16, fps: float = 10.0) -> ShardRecord:
+    """A sample's motion as a record: a sequence as it is, anything else by its `demo_states`.
 
     Args:
-        specimen: The object.
+        sample: The object.
         frames: Length of the track.
         fps: Frames per second of the track.
     """
-    arrays: dict[str, np.ndarray] = {"faces": specimen.faces}
+    arrays: dict[str, np.ndarray] = {"faces": sample.faces}
     extra: dict[str, Any] = {"fps": fps, "material": {}, "pins": [], "meta": {}}
-    if isinstance(specimen, SequenceSample):
-        sequence = specimen.sequence
+    if isinstance(sample, SequenceSample):
+        sequence = sample.sequence
         for name in _TRACKS:
             if (track := getattr(sequence, name)) is not None:
                 arrays[name] = track
@@ -52,27 +52,27 @@ def sequence_record(specimen: ObjectSample, *, frames: int = 16, fps: float = 10
             "meta": dict(sequence.meta),
         }
     else:
-        states = specimen.track(frames)
-        arrays["vertices"] = specimen.vertices(states)
-        if isinstance(specimen, ArticulatedSample):
-            names = [joint.name for joint in specimen.object.free_joints]
+        states = sample.demo_states(frames)
+        arrays["vertices"] = sample.vertices(states)
+        if isinstance(sample, ArticulatedSample):
+            names = [joint.name for joint in sample.object.free_joints]
             extra["meta"] = {"joints": names, "q": states.round(9).tolist()}
-    if (specimen.face_part >= 0).all():
-        arrays["part"] = specimen.face_part
-    if specimen.colors is not None:
-        arrays["colors"] = specimen.colors
+    if (sample.face_part >= 0).all():
+        arrays["part"] = sample.face_part
+    if sample.colors is not None:
+        arrays["colors"] = sample.colors
     arrays = {name: np.ascontiguousarray(array, _DTYPES[name]) for name, array in arrays.items()}
     length, count = arrays["vertices"].shape[:2]
     for name in _TRACKS:
         if name in arrays:
             arrays[name] = arrays[name].reshape(-1, 3)
-    counts = {"frames": length, "vertices": count, "faces": len(specimen.faces)}
-    line = {**asdict(specimen.identity), **counts, **extra, "arrays": sorted(arrays)}
+    counts = {"frames": length, "vertices": count, "faces": len(sample.faces)}
+    line = {**asdict(sample.identity), **counts, **extra, "arrays": sorted(arrays)}
     return ShardRecord(line, arrays)
 
 
 def restore_sequence(line: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequenceSample:
-    """The specimen that `sequence_record` made a line and arrays of."""
+    """The sample that `sequence_record` made a line and arrays of."""
     who = sample_id_of(line)
     frames, count = line["frames"], line["vertices"]
     tracks = {name: arrays[name].reshape(frames, count, 3) for name in _TRACKS if name in arrays}

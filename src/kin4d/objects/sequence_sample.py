@@ -1,4 +1,4 @@
-"""A recorded motion as a specimen: places are bound to triangles of vertices that move anyhow."""
+"""SequenceSample: a recorded motion; points are bound to triangles of freely moving vertices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kin4d.objects.sequence import VertexSequence
 from kin4d.storage.sample_id import SampleId
 
 NEIGHBOURS = 12
-"""Places, itself included, that a place's rigid motion is fitted to."""
+"""Points, itself included, that a point's rigid motion is fitted to."""
 
 
 class SequenceSample(ObjectSample):
@@ -22,9 +22,9 @@ class SequenceSample(ObjectSample):
 
     Args:
         sequence: The motion.
-        identity: Who it is; by default as the sequence says. ``sequence.meta["instance"]`` names
-            the object when several sequences show the same one (by default its name up to a
-            slash does), and ``sequence.meta["up"]`` ("y" or "z", default "z") how it stands.
+        identity: Source, category and name; by default those of the sequence.
+            ``sequence.meta["instance"]`` names the object when several sequences show the same one
+            (default: its name up to a slash); ``sequence.meta["up"]`` is "y" or "z" (default).
         face_part: [F] rigid parts, if all of it is made of such.
         colors: [V, 3] uint8 sRGB, or None.
     """
@@ -63,12 +63,12 @@ class SequenceSample(ObjectSample):
         before = self.states(rng, count)
         return before, (before + rng.integers(1, max(frames, 2), size=count)) % frames
 
-    def track(self, frames: int) -> np.ndarray:
+    def demo_states(self, frames: int) -> np.ndarray:
         """[T] frames, evenly spread."""
         count = min(frames, len(self.sequence))
         return np.round(np.linspace(0, len(self.sequence) - 1, count)).astype(np.int64)
 
-    def ends(self) -> np.ndarray:
+    def extreme_states(self) -> np.ndarray:
         """[3]: the first frame, the one farthest from it, and the one farthest from that."""
         flat = self.sequence.vertices.reshape(len(self.sequence), -1)
         far = int(np.linalg.norm(flat - flat[0], axis=1).argmax())
@@ -78,35 +78,41 @@ class SequenceSample(ObjectSample):
         """[n, V, 3] m."""
         return self.sequence.vertices[states].astype(np.float64)
 
-    def carry(self, samples: SurfacePoints, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Specimen.carry`."""
-        corners = self.sequence.vertices[states[:, None, None], samples.corners].astype(np.float64)
+    def transform_points(
+        self, surface_points: SurfacePoints, states: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See `ObjectSample.transform_points`."""
+        corners = self.sequence.vertices[states[:, None, None], surface_points.corners].astype(
+            np.float64
+        )
         normals = np.cross(
             corners[..., 1, :] - corners[..., 0, :], corners[..., 2, :] - corners[..., 0, :]
         )
         length = np.linalg.norm(normals, axis=-1, keepdims=True)
-        weights = np.broadcast_to(samples.barycentric, corners.shape[:-1])
+        weights = np.broadcast_to(surface_points.barycentric, corners.shape[:-1])
         points = np.einsum("nsc,nsci->nsi", weights, corners)
         return points, normals / np.maximum(length, 1e-300)
 
     def motions(
-        self, samples: SurfacePoints, before: np.ndarray, after: np.ndarray
+        self, surface_points: SurfacePoints, before: np.ndarray, after: np.ndarray
     ) -> PointMotions:
-        """One motion per place: exact for the place itself, fitted to its neighbours."""
+        """One motion per point: exact for the point itself, fitted to its neighbours."""
         if self.rigid:
-            return self._part_motions(samples, before, after)
-        start, _ = self.carry(samples, before)
-        end, _ = self.carry(samples, after)
-        component = np.broadcast_to(samples.component, start.shape[:2])
-        turn = np.stack([local_rotations(*row) for row in zip(start, end, component, strict=True)])
+            return self._part_motions(surface_points, before, after)
+        start, _ = self.transform_points(surface_points, before)
+        end, _ = self.transform_points(surface_points, after)
+        component = np.broadcast_to(surface_points.component, start.shape[:2])
+        rotation = np.stack(
+            [local_rotations(*row) for row in zip(start, end, component, strict=True)]
+        )
         matrices = np.tile(np.eye(4), (*start.shape[:2], 1, 1))
-        matrices[..., :3, :3] = turn
-        matrices[..., :3, 3] = end - (turn @ start[..., None])[..., 0]
+        matrices[..., :3, :3] = rotation
+        matrices[..., :3, 3] = end - (rotation @ start[..., None])[..., 0]
         index = np.broadcast_to(np.arange(start.shape[1]), start.shape[:2])
         return PointMotions(matrices, index, False)
 
     def _part_motions(
-        self, samples: SurfacePoints, before: np.ndarray, after: np.ndarray
+        self, surface_points: SurfacePoints, before: np.ndarray, after: np.ndarray
     ) -> PointMotions:
         start, end = self.vertices(before), self.vertices(after)
         count = int(self.face_part.max()) + 1
@@ -115,14 +121,14 @@ class SequenceSample(ObjectSample):
             members = np.unique(self.faces[self.face_part == part])
             old, new = start[:, members], end[:, members]
             middle, moved = old.mean(1, keepdims=True), new.mean(1, keepdims=True)
-            turn = _best_rotations(old - middle, new - moved)
-            matrices[:, part, :3, :3] = turn
-            matrices[:, part, :3, 3] = moved[:, 0] - (turn @ middle.mT)[..., 0]
-        index = np.broadcast_to(samples.part, (len(before), samples.part.shape[1]))
+            rotation = _best_rotations(old - middle, new - moved)
+            matrices[:, part, :3, :3] = rotation
+            matrices[:, part, :3, 3] = moved[:, 0] - (rotation @ middle.mT)[..., 0]
+        index = np.broadcast_to(surface_points.part, (len(before), surface_points.part.shape[1]))
         return PointMotions(matrices, index, True)
 
-    def reshaped(self, scale: np.ndarray, *, mirror: bool = False) -> SequenceSample:
-        """All frames scaled: soft things stay plausible, and motions are fitted anew.
+    def rescaled(self, scale: np.ndarray, *, mirror: bool = False) -> SequenceSample:
+        """All frames scaled: soft objects stay plausible, and motions are fitted anew.
 
         Rigid parts, moved already, would not stay rigid: then only the mean of `scale` counts.
         """
@@ -143,7 +149,7 @@ class SequenceSample(ObjectSample):
 
 
 def local_rotations(start: np.ndarray, end: np.ndarray, component: np.ndarray) -> np.ndarray:
-    """[N, 3, 3] rotations that best turn each point's neighbourhood (Kabsch).
+    """[N, 3, 3] rotations that best align each point's neighbourhood (Kabsch).
 
     Args:
         start: [N, 3] points before, m.
@@ -163,7 +169,7 @@ def local_rotations(start: np.ndarray, end: np.ndarray, component: np.ndarray) -
 def _best_rotations(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """[N, 3, 3] rotations that best take vectors [N, K, 3] to others (Kabsch)."""
     covariance = np.einsum("nki,nkj->nij", after, before)
-    # Where the vectors leave a turn open (a straight rope), the least turn is taken.
+    # Where the vectors leave a rotation open (a straight rope), the smallest is taken.
     trace = np.einsum("nki,nki->n", before, before)
     covariance += (1e-6 * trace + 1e-30)[:, None, None] * np.eye(3)
     return best_rotation(covariance)

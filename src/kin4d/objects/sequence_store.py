@@ -21,32 +21,32 @@ class SequenceStore(ShardStore):
 
     rows_of = staticmethod(sequence_rows)
 
-    def specimen(self, index: int) -> SequenceSample:
+    def sample(self, index: int) -> SequenceSample:
         """Sequence number `index`."""
         arrays = self.arrays(index)
         return restore_sequence(self.lines[index], arrays)
 
     def source(self) -> FileSource:
         """All of it, to draw training pairs from."""
-        return FileSource(self.path.name, self.identities, self.specimen)
+        return FileSource(self.path.name, self.identities, self.sample)
 
     @classmethod
     def write(
         cls,
         path: str | Path,
-        specimens: Sequence[ObjectSample],
+        samples: Sequence[ObjectSample],
         *,
         frames: int = 16,
         per_shard: int = 32,
     ) -> SequenceStore:
-        """Write specimens that are at hand; goes on where an earlier call was interrupted.
+        """Write samples that exist already; goes on where an earlier call was interrupted.
 
         Args:
             path: The store's folder.
-            specimens: What to write; the same ones when going on.
-            frames: Length of the tracks of specimens that have none of their own.
+            samples: What to write; the same ones when going on.
+            frames: Length of the demonstration of samples without one of their own.
             per_shard: Sequences per shard.
         """
-        keys = [one.identity.key for one in specimens]
+        keys = [one.identity.key for one in samples]
         plan = {"keys": keys, "per_shard": per_shard, "frames": frames}
-        return cls._write(path, plan, specimens, partial(sequence_record, frames=frames), per_shard)
+        return cls._write(path, plan, samples, partial(sequence_record, frames=frames), per_shard)

@@ -50,7 +50,7 @@ def soft_source() -> ProceduralSource:
 
 
 def make_soft(kind: str, seed: int) -> SequenceSample:
-    """The simulated specimen of a kind and a seed."""
+    """The simulated object of a kind and a seed."""
     from kin4d.objects.soft import simulate_soft
 
     return SequenceSample(simulate_soft(kind, seed), soft_source().identity(kind, seed))
@@ -66,7 +66,7 @@ def elastic_source() -> ProceduralSource:
 
 
 def make_elastic(shape: str, seed: int) -> SequenceSample:
-    """The ringing specimen of a shape and a seed."""
+    """The vibrating object of a shape and a seed."""
     from kin4d.objects.elastic_modes import ElasticModes
     from kin4d.objects.soft.shapes import SHAPES
 

@@ -1,4 +1,4 @@
-"""Sources: where specimens come from, made from seeds without end or read from a list."""
+"""Sources of object samples: procedural (endless, by seed) or files (a fixed list)."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ _TRIES = 5
 
 
 class Source(Protocol):
-    """What streams draw from."""
+    """What pair streams sample objects from."""
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Name to show."""
         ...
 
     @property
     def identities(self) -> Sequence[SampleId]:
-        """All of its specimens if it is finite; one to stand for them if it is not."""
+        """All of its samples if it is finite, else one example."""
         ...
 
-    def draw(self, rng: np.random.Generator, split: str | None) -> ObjectSample:
-        """A random specimen of a split; of any split if None."""
+    def sample(self, rng: np.random.Generator, split: str | None) -> ObjectSample:
+        """A random sample of a split; of any split if None."""
         ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ProceduralSource:
-    """Specimens made from a category and a seed.
+    """Objects made from a category and a seed.
 
     Attributes:
         name: Source in every identity.
         licence: Terms of everything it makes.
         categories: What it can make.
-        make: Category and seed to specimen; gives the same one every time.
+        make: Category and seed to sample; deterministic.
     """
 
     name: str
@@ -56,11 +56,11 @@ class ProceduralSource:
 
     @property
     def identities(self) -> Sequence[SampleId]:
-        """One to stand for all."""
+        """One example."""
         return (self.identity(self.categories[0], 0),)
 
     def identity(self, category: str, seed: int) -> SampleId:
-        """Who will be made, without making it."""
+        """The id of the object that would be made."""
         return SampleId(
             source=self.name, category=category, name=str(seed), licence=self.licence, seed=seed
         )
@@ -92,8 +92,8 @@ class ProceduralSource:
             if split is None or split_of(self.identity(category, seed)) == split:
                 return category, seed
 
-    def draw(self, rng: np.random.Generator, split: str | None) -> ObjectSample:
-        """A random specimen of a split; of any split if None.
+    def sample(self, rng: np.random.Generator, split: str | None) -> ObjectSample:
+        """A random sample of a split; of any split if None.
 
         Another is tried if one cannot be made, as when a simulation blows up.
         """
@@ -107,20 +107,20 @@ class ProceduralSource:
 
 @dataclass(frozen=True, eq=False)
 class FileSource:
-    """Specimens that are there already: a folder, a store.
+    """Samples that exist already: a folder or a store.
 
     Attributes:
-        name: For people.
+        name: Name to show.
         identities: All of them.
-        load: Position in that list to specimen.
+        load: Position in that list to sample.
     """
 
     name: str
     identities: Sequence[SampleId]
     load: Callable[[int], ObjectSample]
 
-    def draw(self, rng: np.random.Generator, split: str | None) -> ObjectSample:
-        """A random specimen of a split; of any split if None."""
+    def sample(self, rng: np.random.Generator, split: str | None) -> ObjectSample:
+        """A random sample of a split; of any split if None."""
         check_split(split)
         members = [i for i, own in enumerate(self._splits) if split in (None, own)]
         if not members:
@@ -151,7 +151,7 @@ def _articulated() -> ProceduralSource:
 
 
 def make_articulated(category: str, seed: int) -> ObjectSample:
-    """The procedural articulated specimen of a category and a seed."""
+    """The procedural articulated object of a category and a seed."""
     from kin4d.objects.articulated_sample import ArticulatedSample
     from kin4d.objects.procedural.categories import make_object
 

@@ -111,7 +111,7 @@ class PairStream:
         rng = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
         source = self.sources[int(np.searchsorted(self._share, rng.random(), side="right"))]
         return make_pairs(
-            source.draw(rng, self.split),
+            source.sample(rng, self.split),
             self.reuse,
             rng,
             points=self.points,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class SampleId:
-    """Who a specimen is.
+    """Source, category and name of a sample.
 
     Attributes:
         source: What made it: "articulated", "cloth", the name of a folder, ...
@@ -32,7 +32,7 @@ class SampleId:
 
     @property
     def key(self) -> str:
-        """Unique among all specimens."""
+        """Unique among all samples."""
         return f"{self.source}/{self.category}/{self.name}"
 
 

@@ -1,4 +1,4 @@
-"""Splits: which objects may be trained on, and which are kept to be judged by.
+"""Splits: which objects are for training and which are held out for evaluation.
 
 An object's split follows from its identity alone, by a hash: no list is kept, none can go stale,
 and an object made anywhere at any time is in the split it always was in.
@@ -31,7 +31,7 @@ TRAINABLE_LICENCES = frozenset({"Apache-2.0", "MIT", "BSD-3-Clause", "CC0-1.0", 
 
 
 def split_of(identity: SampleId) -> Split:
-    """The split of a specimen: by its category if that is unseen, else by its instance."""
+    """The split of a sample: by its category if that is unseen, else by its instance."""
     if identity.category in UNSEEN_CATEGORIES:
         return "unseen"
     # A source may carry its version ("mujoco 3.3.1"): the same seed must not change sides with it.

@@ -158,7 +158,7 @@ class StoreWriter:
             )
         with _lock(path):
             write_json(head, said)
-            # What a killed writer left half done. Nobody else writes: we hold the lock.
+            # Left by a killed writer; there is no other writer while the lock is held.
             for leftover in (*path.glob(".*"), *(path / "shards").glob(".*")):
                 shutil.rmtree(leftover, ignore_errors=True)
             yield cls(path)

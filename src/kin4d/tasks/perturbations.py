@@ -30,7 +30,7 @@ def noisy_expert(actions: Actions, sigma: float, rng: np.random.Generator) -> Ac
     Args:
         actions: Pose deltas.
         sigma: Standard deviation, metres per action; rotations get `TURN` times as much, rad.
-        rng: The dice.
+        rng: Random generator.
     """
     noise = rng.normal(0.0, sigma, (len(actions), 6))
     noise[:, 3:] *= TURN
@@ -47,7 +47,7 @@ def shifted_expert(actions: Actions, offset: np.ndarray) -> Actions:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NearMiss:
-    """Two offsets that differ by a hair, of which one does the task and the other does not.
+    """Two nearly equal offsets, of which one does the task and the other does not.
 
     Attributes:
         hit: [3] m.

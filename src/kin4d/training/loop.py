@@ -86,6 +86,11 @@ Loss = Callable[[nn.Module, Any, float], tuple[Tensor, dict[str, Tensor]]]
 """(model, batch, share of the steps done) -> the loss, and values to log by name."""
 
 
+def unwrapped(model: nn.Module) -> nn.Module:
+    """The model itself, which a run of several processes wraps for its loss."""
+    return model.module if isinstance(model, nn.parallel.DistributedDataParallel) else model
+
+
 def train(
     model: nn.Module,
     make_batches: BatchFactory,

@@ -81,7 +81,7 @@ def imagine(
     """
     if num_samples < 1:
         raise InputError("number of samples", value=num_samples, allowed=">= 1")
-    body = robot if isinstance(robot, RobotBody) else load_robot(robot)
+    body = load_robot(robot) if isinstance(robot, str | Path) else robot
     view = camera if isinstance(camera, Camera) else Camera.load(camera)
     rgb = image if isinstance(image, np.ndarray) else read_image(image)
     model = load_world_model(weights) if isinstance(weights, str | Path) else weights

@@ -10,6 +10,7 @@ import torch
 
 from kin4d.errors import InputError
 from kin4d.training import TrainConfig, load_tensors, save_tensors
+from kin4d.training.config import config_of_preset
 from kin4d.world.diffusion.batch import VideoBatch, composite_of, videos_of
 from kin4d.world.diffusion.codec import PcaCodec, fit_pca, make_codec
 from kin4d.world.diffusion.latent_video import (
@@ -17,7 +18,7 @@ from kin4d.world.diffusion.latent_video import (
     load_latent_video_model,
     save_latent_video_model,
 )
-from kin4d.world.diffusion.train import diffusion_train_config, evaluate_diffusion, train_diffusion
+from kin4d.world.diffusion.train import TRAIN_CONFIGS, evaluate_diffusion, train_diffusion
 
 pytest.importorskip("accelerate")
 
@@ -151,9 +152,9 @@ def test_the_wan_codec_is_kept_with_the_weights(
 
 
 def test_presets_are_named() -> None:
-    assert diffusion_train_config("tiny", steps=7, lr=None).steps == 7
+    assert config_of_preset(TRAIN_CONFIGS, "tiny", steps=7, lr=None).steps == 7
     with pytest.raises(InputError, match="no such preset"):
-        diffusion_train_config("enormous")
+        config_of_preset(TRAIN_CONFIGS, "enormous")
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ pytest.importorskip("mujoco")
 def scene():
     """An episode, its observation, and the parts of its first frame."""
     from kin4d.tasks.record import EpisodeSpec, make_episode
-    from kin4d.world.object_world.batches import episode_observation
+    from kin4d.world.episode_observation import episode_observation
 
     episode = make_episode(EpisodeSpec(task="push", seed=12), frames=9)
     part = np.maximum(episode.parts.mask[0].astype(int) - 2, -1)

@@ -14,9 +14,9 @@ from kin4d.world.object_world.dynamics_sample import (
     make_dynamics_sample,
     save_dynamics_samples,
 )
-from kin4d.world.object_world.rollout import rollout_parts
+from kin4d.world.object_world.dynamics_windows import sample_windows
+from kin4d.world.object_world.part_rollout import rollout_parts
 from kin4d.world.object_world.train import train_dynamics
-from kin4d.world.object_world.windows import sample_windows
 
 
 def _sample(seed: int, frames: int = 20, *, carried: bool = True, scene: str = ""):
@@ -142,7 +142,7 @@ def test_averaging_views_makes_motion_rotate_with_the_scene():
 
     def final_poses(views: int) -> tuple[torch.Tensor, torch.Tensor]:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("kin4d.world.object_world.rollout.VIEWS", views)
+            patch.setattr("kin4d.world.object_world.part_rollout.VIEWS", views)
             one = rollout_parts(dynamics, robot_points, parts, others, owner, proprioception, 0.1)[
                 -1
             ]

@@ -22,7 +22,7 @@ WIDTHS = (8, 16)
 @pytest.fixture(scope="module")
 def observation():
     from kin4d.tasks.record import EpisodeSpec, make_episode
-    from kin4d.world.object_world.batches import episode_observation
+    from kin4d.world.episode_observation import episode_observation
 
     return episode_observation(make_episode(EpisodeSpec(task="lift", seed=4), frames=5))
 

@@ -28,7 +28,7 @@ def boxed():
 
     from kin4d.render.rasterizer import rasterize
     from kin4d.tasks.record import EpisodeSpec, make_episode
-    from kin4d.world.object_world.batches import episode_observation
+    from kin4d.world.episode_observation import episode_observation
 
     observation = episode_observation(make_episode(EpisodeSpec(task="push", seed=12), frames=5))
     camera = replace(observation.camera, pose=np.eye(4))

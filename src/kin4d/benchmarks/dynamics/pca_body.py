@@ -58,6 +58,7 @@ class PcaBody:
 
     def jacobian(self, q: Tensor) -> Tensor:
         """d points / dq, [..., P, 3, k]."""
+        require_coordinates(q, len(self.coordinates))
         columns = self._point_basis.to(q).movedim(0, -1)
         return columns.expand(*q.shape[:-1], *columns.shape)
 

@@ -34,7 +34,7 @@ from kin4d.neurok.articulate import articulate
 from kin4d.objects.procedural.assembly import ArticulatedObject
 from kin4d.objects.soft.kinds import soft_scene
 from kin4d.objects.soft.scene import SoftScene
-from kin4d.objects.soft.simulate import simulate_engine as simulate_scene
+from kin4d.objects.soft.simulate import simulate_scene
 
 _FPS = 24.0
 _FRAMES = 25

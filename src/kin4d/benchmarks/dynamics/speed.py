@@ -28,7 +28,7 @@ from kin4d.dynamics.simulation import Simulation
 from kin4d.geometry.elastic_sheet import sheet_masses
 from kin4d.geometry.mesh import Mesh
 from kin4d.objects.soft.scene import SoftScene
-from kin4d.objects.soft.simulate import simulate_engine as simulate_scene
+from kin4d.objects.soft.simulate import simulate_scene
 from kin4d.objects.soft.skin import node_skin
 
 _REPEATS = 5
@@ -118,7 +118,7 @@ def _cloth(*, seconds: float) -> tuple[list[dict], float]:
 
     def flex() -> tuple[float, np.ndarray]:
         started = time.perf_counter()
-        clip = simulate_scene(soft, name="curtain", engine="mujoco", frames=frames)
+        clip = simulate_scene(soft, name="curtain", frames=frames)
         return time.perf_counter() - started, clip.vertices
 
     tasks = []

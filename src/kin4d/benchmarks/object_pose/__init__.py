@@ -44,8 +44,8 @@ _NOTES = (
     "change of edge lengths of what truly moves, 'points off' the mean distance from the true "
     "place. "
     "Correspondences serve scoring alone: methods see 4,096 unordered points of the target.",
-    "'linear modes' stands for PCA: of a mesh nobody has seen move there is nothing to take "
-    "components of but its own free vibrations. 'true joints, searched' is told the joints, and "
+    "'linear modes' stands for PCA: a mesh without recorded motion has no principal "
+    "components, only its own free vibrations. 'true joints, searched' is given the joints, and "
     "shows what the search alone costs.",
     "Seconds are of processor time, one thread each.",
 )

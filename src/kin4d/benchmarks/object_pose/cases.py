@@ -35,7 +35,7 @@ class Case:
         identity: Who it is.
         mesh: M0.
         goals: [P, V, 3] vertices in the true target states.
-        specimen: The object itself, in metres: nothing but the truth may look at it.
+        sample: The object in metres: ground truth only, methods do not see it.
         centre: [3] m of the box.
         scale: 1/m: box = (world - centre) * scale.
         seed: Of everything random.
@@ -45,7 +45,7 @@ class Case:
     identity: SampleId
     mesh: Mesh
     goals: np.ndarray
-    specimen: ObjectSample
+    sample: ObjectSample
     centre: np.ndarray
     scale: float
     seed: int
@@ -82,32 +82,32 @@ class CaseSpec:
     def make(self, *, poses: int, seed: int) -> Case:
         """The case with `poses` goals."""
         if self.folder is not None:
-            specimen: ObjectSample = load_urdf_object(self.folder)
+            sample: ObjectSample = load_urdf_object(self.folder)
         else:
-            specimen = articulated_source().make(self.category, self.seed)
-        return make_case(specimen, group=self.group, poses=poses, seed=self.number + seed)
+            sample = articulated_source().make(self.category, self.seed)
+        return make_case(sample, group=self.group, poses=poses, seed=self.number + seed)
 
 
-def make_case(specimen: ObjectSample, *, group: str, poses: int, seed: int) -> Case:
-    """A specimen in a random state, and `poses` others in each of which something has moved."""
+def make_case(sample: ObjectSample, *, group: str, poses: int, seed: int) -> Case:
+    """An object in a random state, and `poses` others in each of which something has moved."""
     rng = np.random.default_rng(seed)
-    first = specimen.vertices(specimen.states(rng, 1))[0]
+    first = sample.vertices(sample.states(rng, 1))[0]
     low, high = first.min(0), first.max(0)
     centre, scale = (low + high) / 2, 1.0 / float((high - low).max())
     vertices, goals = (first - centre) * scale, []
     for _ in range(poses):
         goal = vertices
         for _ in range(_DRAWS):
-            goal = (specimen.vertices(specimen.states(rng, 1))[0] - centre) * scale
-            if moving_faces(vertices, goal, specimen.faces).any():
+            goal = (sample.vertices(sample.states(rng, 1))[0] - centre) * scale
+            if moving_faces(vertices, goal, sample.faces).any():
                 break
         goals.append(goal)
     return Case(
         group=group,
-        identity=specimen.identity,
-        mesh=_mesh(specimen, vertices),
+        identity=sample.identity,
+        mesh=_mesh(sample, vertices),
         goals=np.stack(goals),
-        specimen=specimen,
+        sample=sample,
         centre=centre,
         scale=scale,
         seed=seed,
@@ -146,15 +146,15 @@ def case_specs(*, each: int, unseen: int, objects: Path | None, seed: int) -> li
     return found
 
 
-def _mesh(specimen: ObjectSample, vertices: np.ndarray) -> Mesh:
-    name = specimen.identity.category
-    if specimen.colors is None:
-        return Mesh(vertices=vertices, faces=specimen.faces, name=name)
-    opaque = np.full((len(specimen.colors), 1), 255, np.uint8)
+def _mesh(sample: ObjectSample, vertices: np.ndarray) -> Mesh:
+    name = sample.identity.category
+    if sample.colors is None:
+        return Mesh(vertices=vertices, faces=sample.faces, name=name)
+    opaque = np.full((len(sample.colors), 1), 255, np.uint8)
     return Mesh(
         vertices=vertices,
-        faces=specimen.faces,
-        colors=np.concatenate([specimen.colors, opaque], axis=1),
+        faces=sample.faces,
+        colors=np.concatenate([sample.colors, opaque], axis=1),
         materials=(SurfaceMaterial(name="vertex colours", base_color=(1.0, 1.0, 1.0, 1.0)),),
         name=name,
     )

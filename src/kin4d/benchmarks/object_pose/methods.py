@@ -58,9 +58,9 @@ class KnownJoints:
     name: str = "true joints, searched"
 
     def prepare(self, case: Case) -> Fitter:
-        if not isinstance(case.specimen, ArticulatedSample):
+        if not isinstance(case.sample, ArticulatedSample):
             raise InputError("only articulated objects have joints", value=case.identity.key)
-        body = case.specimen.object.body()
+        body = case.sample.object.body()
 
         def run(pose: int, target: np.ndarray) -> np.ndarray:
             found = searched(body, target / case.scale + case.centre)
@@ -86,8 +86,8 @@ class Rigid:
 class LinearModes:
     """Linear modes of the mesh itself, free to move as a whole, by the same search.
 
-    Principal components need many shapes in correspondence. Of a mesh nobody has seen move there
-    is one, so the directions are those of its own softest free vibrations.
+    Principal components need many shapes in correspondence. A mesh without recorded motion has
+    one, so the directions are those of its own softest free vibrations.
     """
 
     name: str = "linear modes"

@@ -35,9 +35,9 @@ EACH = 24
 
 _CODEC_EPISODES = 12  # training episodes that the codec of latents is fitted to
 _NOTES = (
-    "The first frame is given to everyone and not judged. 'moving': pixels without robot whose "
+    "The first frame is given to every model and not scored. 'moving': pixels without robot whose "
     f"truth is more than {DIFFERS} of 255 levels from the composite in any colour; shadows and "
-    "what the robot uncovers are among them, so who paints over the robot's first place gains much "
+    "what the robot uncovers are among them, so inpainting where the robot was gains much "
     "there. 'touched': those of them where a rigid part that truly moves is, or was in the first "
     "frame. 'things': all pixels of such parts.",
     "PSNR and SSIM are means over clips, PSNR of a clip's pixels together and at most 60 dB; SSIM "
@@ -47,8 +47,8 @@ _NOTES = (
     "part's middle in the last frame that truly shows it. A part that is not found ('lost', a "
     "share) counts as left where it was.",
     "Motions are recorded ones: how open the gripper was and how far the hand was behind its "
-    "actions are told with them. The row of near misses that is not told so is for motions that "
-    "nobody carried out yet.",
+    "actions are given with them. The row of near misses without them is for motions that were "
+    "never carried out.",
     "Points are compared as sets, every fourth frame; F-score at "
     f"{1e3 * NEAR:.0f} mm. Temporal: of the changes of pixels' points since the frame before.",
 )

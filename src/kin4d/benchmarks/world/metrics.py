@@ -28,7 +28,7 @@ from kin4d.benchmarks.world.regions import (
 from kin4d.episodes.episode import Episode
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.world.diffusion.codec import VideoCodec
-from kin4d.world.object_world.batches import episode_observation
+from kin4d.world.episode_observation import episode_observation
 from kin4d.world.observation import Observation
 
 Score = Mapping[str, float]

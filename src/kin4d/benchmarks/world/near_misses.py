@@ -1,4 +1,4 @@
-"""Near misses: two episodes differ by a hair. Does each, imagined, end as its own truth did?"""
+"""Near misses: pairs of nearly equal episodes. Does each prediction end as its own truth?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ APART = 3.0
 
 @dataclass(frozen=True, eq=False)
 class NearMissPair:
-    """A hit and the miss it nearly was, and the part whose last place tells them apart."""
+    """A hit and the miss it nearly was, and the part whose last position differs."""
 
     hit: Episode
     miss: Episode
@@ -54,13 +54,13 @@ def decisive_pair(hit: Episode, miss: Episode) -> NearMissPair | None:
 
 
 def grasps(episode: Episode) -> bool:
-    """Whether the gripper is told to close on the way."""
+    """Whether the gripper is commanded to close."""
     gripper = None if episode.actions is None else episode.actions.gripper
     return gripper is not None and bool((gripper < 0.5 * gripper[0]).any())
 
 
 def outcomes(pair: NearMissPair, predicted: Sequence[PointmapVideo]) -> tuple[bool, bool]:
-    """Whether hit and miss, as told, end nearer to their own truth than to the other's.
+    """Whether hit and miss, as predicted, end nearer to their own truth than to the other's.
 
     The part is looked for with the looks of both.
     """

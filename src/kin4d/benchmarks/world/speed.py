@@ -12,8 +12,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from kin4d.episodes.episode import Episode
 from kin4d.world.diffusion.model import DiffusionWorldModel
+from kin4d.world.episode_observation import episode_observation
 from kin4d.world.model import WorldModel
-from kin4d.world.object_world.batches import episode_observation
 from kin4d.world.observation import Observation
 
 _TIMES = 3

@@ -87,7 +87,7 @@ class ForceContext:
     @property
     def qd(self) -> np.ndarray:
         """[k] rates of the coordinates, 1/s."""
-        return self._phase.rates
+        return self._phase.velocity
 
     @property
     def mass(self) -> np.ndarray:

@@ -10,7 +10,7 @@ from kin4d.errors import InputError
 from kin4d.objects.sequence import VertexSequence
 from kin4d.objects.soft import cloth, lines, solids
 from kin4d.objects.soft.scene import SoftDivergedError, SoftScene
-from kin4d.objects.soft.simulate import simulate_engine
+from kin4d.objects.soft.simulate import simulate_scene
 
 KINDS: dict[str, Callable[[np.random.Generator], SoftScene]] = {
     "cloth_corner": cloth.hang_by_corner,
@@ -37,31 +37,28 @@ def soft_scene(kind: str, seed: int) -> SoftScene:
     return KINDS[kind](np.random.default_rng([seed, list(KINDS).index(kind)]))
 
 
-def simulate_soft(
-    kind: str, seed: int, *, engine: str | None = None, frames: int = 48, fps: float = 24.0
-) -> VertexSequence:
-    """A soft thing over time; the same for the same arguments. `SoftDivergedError` if it blows up.
+def simulate_soft(kind: str, seed: int, *, frames: int = 48, fps: float = 24.0) -> VertexSequence:
+    """A soft object over time; the same for the same arguments. `SoftDivergedError` if it blows up.
 
     Args:
         kind: One of `KINDS`.
         seed: Any whole number from 0.
-        engine: As for `simulate_engine`: MuJoCo for cloth and solids, our own for ropes and chains.
         frames: How many, the start included.
         fps: Frames per second.
     """
     scene = soft_scene(kind, seed)
     name = f"{kind}_{seed}"
-    return simulate_engine(scene, name=name, seed=seed, engine=engine, frames=frames, fps=fps)
+    return simulate_scene(scene, name=name, seed=seed, frames=frames, fps=fps)
 
 
 def soft_sequences(
-    kinds: Iterable[str], seeds: Iterable[int], *, engine: str | None = None, frames: int = 48
+    kinds: Iterable[str], seeds: Iterable[int], *, frames: int = 48
 ) -> Iterator[VertexSequence]:
     """Every kind for every seed, leaving out what diverges."""
     kinds = list(kinds)
     for seed in seeds:
         for kind in kinds:
             try:
-                yield simulate_soft(kind, seed, engine=engine, frames=frames)
+                yield simulate_soft(kind, seed, frames=frames)
             except SoftDivergedError:
                 continue

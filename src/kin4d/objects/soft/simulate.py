@@ -1,9 +1,6 @@
-"""Run a soft scene on an engine, watch that it does not blow up, and keep all that is known."""
+"""simulate_scene: run a soft scene, detect divergence, and record vertices, velocities, forces."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
@@ -11,77 +8,43 @@ from kin4d.errors import InputError
 from kin4d.objects.sequence import VertexSequence
 from kin4d.objects.soft.flex import FlexEngine
 from kin4d.objects.soft.scene import SoftDivergedError, SoftScene
-from kin4d.objects.soft.xpbd import XpbdEngine
 
 STEPS = 10  # per frame
 _FASTEST = 60.0  # m/s, far above what falls or waves here
 _LONGEST = 4.0  # times an element's edge at rest
 
 
-class Engine(Protocol):
-    """A scene in the making."""
-
-    @property
-    def nodes(self) -> np.ndarray:
-        """[N, 3] m."""
-        ...
-
-    @property
-    def speeds(self) -> np.ndarray:
-        """[N, 3] m/s."""
-        ...
-
-    def step(self, forces: np.ndarray, held: np.ndarray, length: float) -> None:
-        """Go on by `length` s, under forces [N, 3] N, the pins ending at `held` [P, 3] m."""
-        ...
-
-
-ENGINES: dict[str, Callable[[SoftScene, float], Engine]] = {
-    "xpbd": lambda scene, length: XpbdEngine(scene),
-    "mujoco": lambda scene, length: FlexEngine(scene, length=length),
-}
-
-
-def simulate_engine(
+def simulate_scene(
     scene: SoftScene,
     *,
     name: str,
     seed: int = 0,
-    engine: str | Callable[[SoftScene, float], Engine] | None = None,
     frames: int = 48,
     fps: float = 24.0,
 ) -> VertexSequence:
     """The scene over time; `SoftDivergedError` if it blows up.
 
     Args:
-        scene: What happens.
+        scene: Object, material, pins, obstacles and forces.
         name: Of the sequence.
-        seed: What the scene was made from.
-        engine: ``"mujoco"`` (true to the material; cloth and solids) or ``"xpbd"`` (faster, but
-            softer than the material says). By default the first, and the second for ropes. Or
-            what starts another, given the scene and the length of a step (s).
+        seed: The seed the scene was made from.
         frames: How many, the start included.
         fps: Frames per second.
     """
-    if engine is None:
-        engine = "xpbd" if scene.dimension == 1 else "mujoco"
-    if isinstance(engine, str) and engine not in ENGINES:
-        raise InputError("unknown soft engine", value=engine, allowed=", ".join(ENGINES))
     if frames < 1 or not fps > 0:
         raise InputError("frames and fps must be positive", value=(frames, fps))
     length = 1 / (fps * STEPS)
-    running = ENGINES[engine](scene, length) if isinstance(engine, str) else engine(scene, length)
-    made_by = engine if isinstance(engine, str) else type(running).__name__
-    watch = _Watch(scene)
+    engine = FlexEngine(scene, length=length)
+    divergence = _DivergenceCheck(scene)
     nodes, speeds, forces = [], [], []
     for frame in range(frames):
         for step in range(STEPS if frame else 0):
             time = ((frame - 1) * STEPS + step) * length
-            push = scene.forces(time, running.nodes, running.speeds)
-            running.step(scene.skin.carry.T @ push, scene.held(time + length), length)
-        watch.check(running, frame)
-        nodes.append(running.nodes.copy())
-        speeds.append(running.speeds.copy())
+            push = scene.forces(time, engine.nodes, engine.speeds)
+            engine.step(scene.skin.carry.T @ push, scene.held(time + length))
+        divergence.check(engine, frame)
+        nodes.append(engine.nodes.copy())
+        speeds.append(engine.speeds.copy())
         forces.append(scene.forces(frame / fps, nodes[-1], speeds[-1]))
     vertices, velocities = scene.skin.over_time(np.stack(nodes), np.stack(speeds))
     pinned = np.zeros(len(scene.nodes))
@@ -89,7 +52,7 @@ def simulate_engine(
     return VertexSequence(
         name=name,
         category=scene.category,
-        source=f"kin4d soft, {made_by}",
+        source="kin4d soft, mujoco",
         licence="CC0-1.0",
         seed=seed,
         vertices=vertices,
@@ -102,7 +65,7 @@ def simulate_engine(
         meta={
             "up": "z",
             "gravity": list(scene.gravity),
-            "engine": made_by,
+            "engine": "mujoco",
             "nodes": len(scene.nodes),
             "obstacles": [
                 {"shape": o.shape, "size": list(o.size), "position": list(o.position)}
@@ -113,8 +76,8 @@ def simulate_engine(
     )
 
 
-class _Watch:
-    """Notices when a simulation has blown up."""
+class _DivergenceCheck:
+    """Raises `SoftDivergedError` when nodes are too fast or elements too long."""
 
     def __init__(self, scene: SoftScene) -> None:
         self.name, self.elements = scene.category, scene.elements
@@ -124,9 +87,9 @@ class _Watch:
         corners = nodes[self.elements]
         return np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1)
 
-    def check(self, running: Engine, frame: int) -> None:
-        nodes, speeds = running.nodes, running.speeds
-        # Comparisons with NaN are false, so this is true of sound states alone.
+    def check(self, engine: FlexEngine, frame: int) -> None:
+        nodes, speeds = engine.nodes, engine.speeds
+        # Comparisons with NaN are false, so this is true of finite states alone.
         slow = (abs(speeds) < _FASTEST).all()
         if not (slow and (self._edges(nodes) < _LONGEST * self.rest).all()):
             raise SoftDivergedError(

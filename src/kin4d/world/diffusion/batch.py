@@ -22,7 +22,7 @@ from kin4d.world.diffusion.conditioning import (
 )
 from kin4d.world.diffusion.config import CELL, DiffusionConfig
 from kin4d.world.diffusion.control import CONTROLS, RobotControl
-from kin4d.world.diffusion.normalise import Bounds, find_bounds, to_unit
+from kin4d.world.diffusion.xyz_normalisation import Bounds, find_bounds, to_unit
 
 Array = np.ndarray | Tensor
 

@@ -15,7 +15,7 @@ from kin4d.world.diffusion.batch import LatentBatch, VideoBatch, composite_of
 from kin4d.world.diffusion.config import DiffusionConfig
 from kin4d.world.diffusion.latent_video import LatentVideoModel
 from kin4d.world.diffusion.model import video_batch_of
-from kin4d.world.object_world.batches import chosen_episodes, episode_observation
+from kin4d.world.episode_observation import episode_observation, random_episodes
 
 _DIFFERS = 12 / 127.5  # of colours between -1 and 1: where the composite does not hold
 _EXTRA = 8.0  # weight in the loss of such pixels, beyond that of others
@@ -62,7 +62,7 @@ class LatentCache:
         self, numbers: Sequence[int], *, batch: int, seed: int, step: int = 0
     ) -> Iterator[LatentBatch]:
         """Without end; a batch depends on seed and step alone."""
-        for _, some in chosen_episodes(numbers, batch, seed, step):
+        for _, some in random_episodes(numbers, batch, seed, step):
             found = [self[number].tensors() for number in some]
             yield LatentBatch(
                 **{name: torch.cat([one[name] for one in found]) for name in found[0]}

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from kin4d.errors import InputError
 from kin4d.training.checkpoint import load_tensors, save_tensors
+from kin4d.training.loop import unwrapped
 from kin4d.training.weights import check_state_dict, read_weights, weights_file
 from kin4d.world.diffusion.batch import (
     LatentBatch,
@@ -22,9 +23,9 @@ from kin4d.world.diffusion.batch import (
 from kin4d.world.diffusion.codec import AnyCodec, codec_facts, codec_from
 from kin4d.world.diffusion.conditioning import Condition, fuse, split
 from kin4d.world.diffusion.config import DiffusionConfig
-from kin4d.world.diffusion.flow import flow_loss, sample_flow
-from kin4d.world.diffusion.normalise import from_unit
+from kin4d.world.diffusion.rectified_flow import flow_loss, sample_flow
 from kin4d.world.diffusion.transformer import WorldTransformer
+from kin4d.world.diffusion.xyz_normalisation import from_unit
 
 MODEL, VERSION = "flow world", 1
 """Kind and layout of the weights; others are refused."""
@@ -103,7 +104,7 @@ class LatentVideoModel(nn.Module):
             clips: What is known.
             steps: Of the flow; one is regression.
             seed: Another seed is another future.
-            guidance: See `kin4d.world.diffusion.flow.sample`.
+            guidance: See `kin4d.world.diffusion.rectified_flow.sample`.
             progress: Wraps the iterable of steps.
         """
         encoded = clips if isinstance(clips, LatentBatch) else self.encode(clips)
@@ -153,7 +154,7 @@ def diffusion_loss(
     model: nn.Module, batch: VideoBatch | LatentBatch, done: float
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The flow's loss, as `kin4d.training.train` asks for it; `model` may be wrapped."""
-    video_model = getattr(model, "module", model)
+    video_model = unwrapped(model)
     assert isinstance(video_model, LatentVideoModel)
     encoded = batch if isinstance(batch, LatentBatch) else video_model.encode(batch)
     return flow_loss(

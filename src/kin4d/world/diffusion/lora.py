@@ -58,9 +58,9 @@ def train_lora(
     """Fine-tune a large generator; checkpoints hold what is learned alone, and resume exactly.
 
     Args:
-        make_batches: See `train_world`.
+        make_batches: See `train_diffusion`.
         output: Folder of the run; both published files are written into it at the end.
-        video_model: Changed in place; see `kin4d.world.diffusion.wan.load_published` for one.
+        video_model: Changed in place; see `wan_weights.load_published` for one.
         train_config: How.
         rank: Of LoRA.
         alpha: Of LoRA.

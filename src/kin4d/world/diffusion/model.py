@@ -9,12 +9,12 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.geometry.pointmap import PointmapVideo
-from kin4d.world.alignment import align_robot, fill_holes
 from kin4d.world.diffusion.batch import VideoBatch
 from kin4d.world.diffusion.config import DiffusionConfig
 from kin4d.world.diffusion.control import CONTROLS, hash_words
 from kin4d.world.diffusion.latent_video import LatentVideoModel, load_latent_video_model
 from kin4d.world.observation import Observation
+from kin4d.world.observation_cleanup import align_robot, fill_holes
 
 ROBOT = 1
 _DEEPER = 0.03  # m: a robot that much behind imagined geometry is still in front: that is rough
@@ -26,7 +26,7 @@ class DiffusionWorldModel:
     Args:
         video_model: Trained.
         steps: Of the flow.
-        guidance: See `kin4d.world.diffusion.flow.sample`.
+        guidance: See `kin4d.world.diffusion.rectified_flow.sample`.
     """
 
     def __init__(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -151,11 +150,3 @@ def evaluate_diffusion(
 
 def _log10(value: float) -> float:
     return float(torch.tensor(max(value, 1e-10), dtype=torch.float64).log10())
-
-
-def diffusion_train_config(preset: str, **changes: float | int | str | None) -> TrainConfig:
-    """The plan of a preset, with what is not None changed."""
-    if preset not in TRAIN_CONFIGS:
-        raise InputError("there is no such preset", value=preset, allowed=", ".join(TRAIN_CONFIGS))
-    given = {name: value for name, value in changes.items() if value is not None}
-    return replace(TRAIN_CONFIGS[preset], **given)

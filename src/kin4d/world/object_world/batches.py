@@ -2,62 +2,31 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
-from functools import lru_cache
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from kin4d.bodies.robot.registry import load_robot
-from kin4d.bodies.robot.robot_body import RobotBody
 from kin4d.episodes.concat import EpisodeSource
 from kin4d.episodes.episode import ROBOT, Episode
 from kin4d.episodes.part_tracks import FIRST, PartTracks
 from kin4d.errors import InputError
-from kin4d.kinematics.actions import integrate
-from kin4d.kinematics.arms import ARMS, load_arm
-from kin4d.kinematics.conventions import values_to_poses
-from kin4d.kinematics.grippers import gripper_coordinates, gripper_opening
-from kin4d.render.pointmaps import MeshInstance
+from kin4d.kinematics.grippers import gripper_coordinates
+from kin4d.world.episode_observation import (
+    episode_body,
+    episode_gripper_opening,
+    episode_robot,
+    episode_tracking_error,
+    random_episodes,
+)
 from kin4d.world.object_world.compositor.compositor import Compositor, parts_that_moved
 from kin4d.world.object_world.depth import DepthBatch, depth_input
 from kin4d.world.object_world.dynamics_sample import DynamicsSample, make_dynamics_sample
 from kin4d.world.object_world.refinement import RefineBatch, refine_input
 from kin4d.world.object_world.segmentation import SegBatch, frame_features
-from kin4d.world.observation import Observation, make_observation, track_surface
-
-
-def episode_robot(episode: Episode) -> MeshInstance:
-    """Mesh and motion of an episode's robot."""
-    if episode.joints is None:
-        raise InputError(f"episode '{episode.name}' has no joint positions of its robot")
-    return MeshInstance.of_body(_body(episode.robot), episode.joints, name="robot")
-
-
-def episode_observation(episode: Episode, *, threads: int | None = 1) -> Observation:
-    """The observation of an episode: its first frame, and its robot's motion."""
-    video = episode.video
-    actions = None
-    if episode.actions is not None:
-        gripper = episode.actions.gripper
-        columns = [episode.actions.values] + ([] if gripper is None else [gripper[:, None]])
-        actions = np.concatenate(columns, axis=1).astype(np.float32)
-    return make_observation(
-        video.rgb[0],
-        video.xyz[0],
-        episode_robot(episode),
-        video.camera,
-        fps=episode.fps,
-        base=episode.base,
-        language=episode.language,
-        actions=actions,
-        gripper_opening=_gripper_opening(episode),
-        ee_tracking_error=_ee_tracking_error(episode),
-        threads=threads,
-    )
+from kin4d.world.observation import make_observation, track_surface
 
 
 def episode_dynamics_sample(
@@ -83,8 +52,8 @@ def episode_dynamics_sample(
         part=np.maximum(parts.mask[0][visible].astype(int) - FIRST, -1),
         motions=from_camera @ parts.motions @ np.linalg.inv(from_camera),
         seconds=1 / episode.fps,
-        gripper_opening=_gripper_opening(episode) if measured_gripper else None,
-        ee_tracking_error=_ee_tracking_error(episode) if measured_gripper else None,
+        gripper_opening=episode_gripper_opening(episode) if measured_gripper else None,
+        ee_tracking_error=episode_tracking_error(episode) if measured_gripper else None,
         scene="" if episode.seed is None else f"{episode.task}/{episode.robot}/{episode.seed}",
         seed=episode.seed or 0,
     )
@@ -156,7 +125,7 @@ def segmentation_batches(
         step: First step.
         augment: Whether half of the frames are mirrored, and half recoloured.
     """
-    for rng, chosen in chosen_episodes(indices, batch, seed, step):
+    for rng, chosen in random_episodes(indices, batch, seed, step):
         pairs = [episode_seg_batch(store.episode(n)) for n in chosen]
         if augment:
             pairs = [_augment(view, part, rng) for view, part in pairs]
@@ -177,7 +146,7 @@ def depth_batches(
     store: EpisodeSource, indices: Sequence[int], *, batch: int, seed: int, step: int = 0
 ) -> Iterator[DepthBatch]:
     """Endless batches of first frames and depths; a batch depends on seed and step alone."""
-    for _, chosen in chosen_episodes(indices, batch, seed, step):
+    for _, chosen in random_episodes(indices, batch, seed, step):
         pairs = [episode_depth_batch(store.episode(n)) for n in chosen]
         yield DepthBatch(*(torch.stack(column) for column in zip(*pairs, strict=True)))
 
@@ -192,7 +161,7 @@ def refine_batches(
     step: int = 0,
 ) -> Iterator[RefineBatch]:
     """Endless batches of frames of episodes; a batch depends on seed and step alone."""
-    for rng, chosen in chosen_episodes(indices, episodes, seed, step):
+    for rng, chosen in random_episodes(indices, episodes, seed, step):
         batches = []
         for number in chosen:
             episode = store.episode(number)
@@ -206,40 +175,13 @@ def refine_batches(
         )
 
 
-def chosen_episodes(
-    indices: Sequence[int], count: int, seed: int, step: int
-) -> Iterator[tuple[np.random.Generator, list[int]]]:
-    """Random generator and `count` of the indices, for every step from `step` on."""
-    for now in itertools.count(step):
-        rng = np.random.default_rng([seed, now])
-        yield rng, [int(item) for item in rng.choice(indices, count)]
-
-
-def _gripper_opening(episode: Episode) -> np.ndarray | None:
-    """[T] measured gripper opening, if there is a gripper."""
-    return None if episode.joints is None else gripper_opening(_body(episode.robot), episode.joints)
-
-
-def _ee_tracking_error(episode: Episode) -> np.ndarray | None:
-    """[T, 3] m: commanded minus measured end-effector position, if actions are pose deltas."""
-    actions, joints = episode.actions, episode.joints
-    if actions is None or joints is None or episode.robot not in ARMS:
-        return None
-    if actions.kind != "pose_delta":
-        return None
-    hand = load_arm(episode.robot).grasp_pose(joints)
-    deltas = values_to_poses(actions.values, actions.rotation)
-    commanded = integrate(deltas, hand[0], frame=actions.frame)
-    return (commanded - hand)[:, :3, 3] @ episode.base[:3, :3]
-
-
 def _with_commanded_fingers(episode: Episode) -> Episode:
     """The episode with its finger joints as commanded."""
     actions, joints = episode.actions, episode.joints
     if actions is None or actions.gripper is None or joints is None:
         return episode
     columns, commanded = gripper_coordinates(
-        _body(episode.robot), actions.gripper, link=None, unit=actions.gripper_unit
+        episode_body(episode.robot), actions.gripper, link=None, unit=actions.gripper_unit
     )
     joints = joints.copy()
     joints[:, columns] = commanded.numpy()
@@ -254,8 +196,3 @@ def _parts(episode: Episode) -> PartTracks:
 
 def _transform(motion: np.ndarray, points: np.ndarray) -> np.ndarray:
     return points @ motion[:3, :3].T + motion[:3, 3]
-
-
-@lru_cache(maxsize=8)
-def _body(name: str) -> RobotBody:
-    return load_arm(name).body if name in ARMS else load_robot(name)

@@ -23,7 +23,7 @@ from kin4d.world.object_world.contact_features import (
     nearest,
     to_nearest,
 )
-from kin4d.world.object_world.windows import Windows
+from kin4d.world.object_world.dynamics_windows import Windows
 
 _ROTATION_UNIT = 0.3  # rad per frame at an output of one
 _STILL = 0.03  # gate below which a part does not move at all

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
+from kin4d.training.loop import unwrapped
 from kin4d.world.object_world.contact_features import transformed_points
 from kin4d.world.object_world.dynamics import PartDynamics
 from kin4d.world.object_world.dynamics_sample import DynamicsSample
-from kin4d.world.object_world.rollout import rollout_parts
-from kin4d.world.object_world.windows import Windows
+from kin4d.world.object_world.dynamics_windows import Windows
+from kin4d.world.object_world.part_rollout import rollout_parts
 
 _ERROR_SCALE = 0.002  # m: the loss is quadratic below, linear above
 _LOG_STD_RANGE = (-3.0, 3.0)  # logarithms of mm
@@ -32,7 +34,7 @@ def dynamics_loss(
     offset = noise * torch.randn(len(path), 1, 1, 3)
     path = path + offset
     previous = path[:, 0] + 0.3 * noise * torch.randn(len(path), 1, 3)
-    dynamics: PartDynamics = model.module if hasattr(model, "module") else model  # pyright: ignore
+    dynamics = cast(PartDynamics, unwrapped(model))
     predicted, log_std = model(windows, dynamics.initial_state(path[:, 1], previous))
     error = (predicted - path[:, 2:]).norm(dim=-1).mean(-1)
     loss = (1 + (error / _ERROR_SCALE).square()).sqrt() - 1

@@ -15,7 +15,6 @@ from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.training.checkpoint import save_tensors
 from kin4d.training.config import config_of
 from kin4d.training.weights import check_state_dict, read_weights, weights_file
-from kin4d.world.alignment import align_robot, fill_holes, rigidify_tracks
 from kin4d.world.object_world.compositor.compositor import (
     CompositeFrame,
     Compositor,
@@ -24,8 +23,8 @@ from kin4d.world.object_world.compositor.compositor import (
 from kin4d.world.object_world.depth import DepthConfig, DepthNet
 from kin4d.world.object_world.dynamics import DynamicsConfig, PartDynamics
 from kin4d.world.object_world.dynamics_sample import make_dynamics_sample
+from kin4d.world.object_world.part_rollout import rollout_parts
 from kin4d.world.object_world.refinement import RefineConfig, RefineNet
-from kin4d.world.object_world.rollout import rollout_parts
 from kin4d.world.object_world.segmentation import (
     BACKGROUND,
     PartSegmenter,
@@ -35,6 +34,7 @@ from kin4d.world.object_world.segmentation import (
 )
 from kin4d.world.object_world.train import VERSION, WORLD
 from kin4d.world.observation import Observation
+from kin4d.world.observation_cleanup import align_robot, fill_holes, rigidify_tracks
 
 SIZE = (64, 96)
 """Height and width in pixels of the images that its networks are trained on."""

@@ -23,6 +23,7 @@ from kin4d.world.object_world.depth import (
 from kin4d.world.object_world.dynamics import DynamicsConfig, PartDynamics
 from kin4d.world.object_world.dynamics_loss import dynamics_loss, evaluate_dynamics
 from kin4d.world.object_world.dynamics_sample import DynamicsSample
+from kin4d.world.object_world.dynamics_windows import sample_windows
 from kin4d.world.object_world.refinement import (
     RefineBatch,
     RefineConfig,
@@ -37,7 +38,6 @@ from kin4d.world.object_world.segmentation import (
     evaluate_segmentation,
     segmentation_loss,
 )
-from kin4d.world.object_world.windows import sample_windows
 
 _Model = TypeVar("_Model", bound=nn.Module)
 

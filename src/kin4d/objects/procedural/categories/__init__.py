@@ -41,7 +41,7 @@ from kin4d.objects.procedural.categories import (
 _MAKERS = (
     vessels.blender,
     bottles.bottle,
-    boxes.box,
+    boxes.storage_box,
     vessels.bucket,
     storage.cabinet,
     workshop.cart,
@@ -87,7 +87,9 @@ _MAKERS = (
 )
 
 CATEGORIES: dict[str, Callable[[np.random.Generator], ArticulatedObject]] = {
-    maker.__name__: maker for maker in _MAKERS
+    # `kin4d.geometry.primitives.box` is the other box.
+    maker.__name__.replace("storage_box", "box"): maker
+    for maker in _MAKERS
 }
 """Every category's maker: a generator of random numbers in, an object out."""
 

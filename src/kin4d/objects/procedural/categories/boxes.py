@@ -13,7 +13,7 @@ from kin4d.objects.procedural.parts import Color, MeshPart
 from kin4d.objects.procedural.profiles import ellipse, rounded_rectangle
 
 
-def box(rng: np.random.Generator) -> ArticulatedObject:
+def storage_box(rng: np.random.Generator) -> ArticulatedObject:
     """Cardboard with flaps, a case with a hinged lid, or a tin whose lid lifts off."""
     make = Builder("box", rng, size=0.5)
     width, depth, height = (

@@ -24,7 +24,7 @@ from kin4d.world.diffusion.codec import (
     make_vae,
     save_codec,
 )
-from kin4d.world.diffusion.normalise import find_bounds, from_unit, to_unit
+from kin4d.world.diffusion.xyz_normalisation import find_bounds, from_unit, to_unit
 
 _MEASURED = 8  # batches that tell how large latents are
 

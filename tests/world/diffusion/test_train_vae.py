@@ -12,7 +12,7 @@ from kin4d.errors import InputError
 from kin4d.training import TrainConfig, load_tensors
 from kin4d.world.diffusion.batch import VideoBatch, videos_of
 from kin4d.world.diffusion.codec import PcaCodec, load_codec
-from kin4d.world.diffusion.vae import VaeSizes, measure_codec, train_vae
+from kin4d.world.diffusion.train_vae import VaeSizes, measure_codec, train_vae
 
 pytest.importorskip("accelerate")
 

@@ -8,7 +8,7 @@ import pytest
 from kin4d.bodies.segmented import JointSpec
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
-from kin4d.neurok.clearance import PartSamples
+from kin4d.neurok.collision_limits import PartSamples
 
 
 def _at(size: tuple[float, float, float], place: tuple[float, float, float]) -> Mesh:
@@ -27,7 +27,7 @@ def _joint(kind: str, place: tuple, axis: tuple, limits: tuple[float, float]) ->
         name="part",
         parent=0,
         kind=kind,
-        place=np.array(place, float),
+        point=np.array(place, float),
         axis=np.array(axis, float),
         limits=limits,
     )

@@ -21,7 +21,7 @@ from kin4d.world.diffusion.codec import VaeCodec
 from kin4d.world.diffusion.config import CELL, MASK, DiffusionConfig
 from kin4d.world.diffusion.latent_video import LatentVideoModel
 from kin4d.world.diffusion.lora import ADDED_FILE, LORA_FILE, fuse_lora, read_adapter
-from kin4d.world.diffusion.memory import refuse_if_too_large
+from kin4d.world.diffusion.memory_estimate import refuse_if_too_large
 from kin4d.world.diffusion.transformer import ADDED, WorldTransformer
 
 Variant = Literal["rgb+pointmap", "pointmap"]

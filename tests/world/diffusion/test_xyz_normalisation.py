@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kin4d.errors import InputError
-from kin4d.world.diffusion.normalise import find_bounds, from_unit, metres_per_unit, to_unit
+from kin4d.world.diffusion.xyz_normalisation import find_bounds, from_unit, metres_per_unit, to_unit
 
 NAN = float("nan")
 

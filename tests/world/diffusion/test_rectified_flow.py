@@ -12,7 +12,7 @@ from kin4d.errors import InputError
 from kin4d.world.diffusion.batch import condition_of, encode_videos
 from kin4d.world.diffusion.codec import PcaCodec
 from kin4d.world.diffusion.conditioning import Condition, fuse
-from kin4d.world.diffusion.flow import flow_loss, sample_flow, schedule, shift_schedule
+from kin4d.world.diffusion.rectified_flow import flow_loss, sample_flow, schedule, shift_schedule
 
 
 @pytest.mark.parametrize("start", ["noise", "composite"])

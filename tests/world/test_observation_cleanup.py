@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kin4d.errors import InputError
-from kin4d.world.alignment import align_robot, fill_holes, rigidify_tracks
 from kin4d.world.observation import with_robot_offset
+from kin4d.world.observation_cleanup import align_robot, fill_holes, rigidify_tracks
 
 pytest.importorskip("mujoco")
 
@@ -15,7 +15,7 @@ pytest.importorskip("mujoco")
 @pytest.fixture(scope="module")
 def observation():
     from kin4d.tasks.record import EpisodeSpec, make_episode
-    from kin4d.world.object_world.batches import episode_observation
+    from kin4d.world.episode_observation import episode_observation
 
     return episode_observation(make_episode(EpisodeSpec(task="reach", seed=3), frames=5))
 

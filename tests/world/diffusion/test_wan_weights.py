@@ -13,14 +13,14 @@ from diffusers import AutoencoderKLWan, WanImageToVideoPipeline, WanTransformer3
 from safetensors.torch import load_file, save_file
 
 from kin4d.errors import InputError
-from kin4d.world.diffusion import memory
+from kin4d.world.diffusion import memory_estimate
 from kin4d.world.diffusion.batch import VideoBatch, condition_of
 from kin4d.world.diffusion.config import PRESETS
 from kin4d.world.diffusion.latent_video import LatentVideoModel
 from kin4d.world.diffusion.lora import ADDED_FILE, LORA_FILE, add_lora, save_adapter
-from kin4d.world.diffusion.memory import memory_need, refuse_if_too_large
+from kin4d.world.diffusion.memory_estimate import memory_need, refuse_if_too_large
 from kin4d.world.diffusion.transformer import ADDED, WorldTransformer
-from kin4d.world.diffusion.wan import image_tokens, load_published, published_config
+from kin4d.world.diffusion.wan_weights import image_tokens, load_published, published_config
 
 SIZES = {"num_attention_heads": 2, "attention_head_dim": 16, "ffn_dim": 48, "num_layers": 2}
 IMAGE = 24
@@ -203,7 +203,7 @@ def test_the_published_size_is_refused_with_numbers(monkeypatch: pytest.MonkeyPa
     assert 30e9 < need.weights < 36e9
     assert need.block < 4e9
     assert need.on_device(offload=True) < 24e9
-    monkeypatch.setattr(memory, "free_bytes", lambda device: int(10e9))
+    monkeypatch.setattr(memory_estimate, "free_bytes", lambda device: int(10e9))
     for offload in (False, True):
         with pytest.raises(InputError, match=r"needs about [\d.]+ GB on .* 10.0 GB are free"):
             refuse_if_too_large(
