@@ -182,7 +182,8 @@ def _hypotheses(
         probability = scores.softmax(-1)
         for choice, mass in _modes(joints, probability, slides, config):
             point, direction = model.refine(joints, choice)
-            angles, lengths = model.ranges(joints, choice)
+            asked = torch.full((len(parts),), slides)
+            angles, lengths = model.ranges(encoded, parts, joints, choice, asked)
             ends = _likeliest_range(
                 lengths if slides else angles, LENGTH_BINS if slides else ANGLE_BINS, config
             )

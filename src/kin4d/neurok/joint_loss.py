@@ -8,7 +8,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from kin4d.neurok.joint_prior import ANGLE_BINS, LENGTH_BINS, JointPrior, PartJoints
+from kin4d.neurok.joint_prior import (
+    ANGLE_BINS,
+    LENGTH_BINS,
+    EncodedPieces,
+    JointPrior,
+    PartJoints,
+)
 from kin4d.neurok.piece_batch import JointTargets, PieceBatch
 
 
@@ -28,6 +34,18 @@ class JointLossConfig:
     distance: float = 0.08
     blur: float = 0.7
     parts: int = 64
+
+
+WEIGHTS = {
+    "moves": 2.0,
+    "relation": 2.0,
+    "type": 1.0,
+    "axis": 1.0,
+    "correction": 2.0,
+    "angle": 0.3,
+    "length": 0.3,
+}
+"""Of the terms: about as large as each other after some training."""
 
 
 def joint_loss(
@@ -56,12 +74,17 @@ def joint_loss(
     if len(targets.parts):
         targets = targets.some(config.parts)
         joints = model.predict(encoded, targets.parts)
-        terms |= _joint_terms(model, joints, targets, config)
-    return sum(terms.values(), torch.zeros(())), terms
+        terms |= _joint_terms(model, encoded, joints, targets, config)
+    total = sum((WEIGHTS[name] * value for name, value in terms.items()), torch.zeros(()))
+    return total, terms
 
 
 def _joint_terms(
-    model: JointPrior, joints: PartJoints, targets: JointTargets, config: JointLossConfig
+    model: JointPrior,
+    encoded: EncodedPieces,
+    joints: PartJoints,
+    targets: JointTargets,
+    config: JointLossConfig,
 ) -> dict[str, Tensor]:
     slides = targets.slides
     kind = torch.where(slides, 2, targets.endless.long())
@@ -85,7 +108,7 @@ def _joint_terms(
     span = torch.where(
         (forward > 0)[:, None], targets.range.abs(), targets.range.abs().flip(-1)
     )
-    angles, lengths = model.ranges(joints, choice)
+    angles, lengths = model.ranges(encoded, targets.parts, joints, choice, slides)
     bounded = known & ~slides & ~targets.endless
     terms = {
         "type": F.cross_entropy(joints.types, kind),

@@ -26,6 +26,8 @@ from kin4d.neurok.piece_geometry import (
     piece_features,
 )
 
+from kin4d.neurok.sweep_profile import PROFILE, sweep_profile
+
 TYPES = ("revolute", "endless", "prismatic")
 LINE_FEATURES = 16
 ANGLE_BINS = torch.linspace(0.0, 6.3, 43)
@@ -146,7 +148,7 @@ class JointPrior(nn.Module):
         nn.init.zeros_(self.correction.bias)
         bins = 2 * (len(ANGLE_BINS) + len(LENGTH_BINS))
         self.range = nn.Sequential(
-            nn.Linear(line + width, width), nn.GELU(), nn.Linear(width, bins)
+            nn.Linear(line + width + PROFILE, width), nn.GELU(), nn.Linear(width, bins)
         )
 
     def encode(self, batch: PieceBatch) -> EncodedPieces:
@@ -208,11 +210,20 @@ class JointPrior(nn.Module):
         point = joints.points[row, choice] + 0.2 * joints.radii[:, None] * change[:, 3:]
         return point, F.normalize(direction, dim=-1)
 
-    def ranges(self, joints: PartJoints, choice: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits [M, 2, bins] of the range back and forth about the chosen candidates, for hinges
-        (`ANGLE_BINS`) and for slides (`LENGTH_BINS`)."""
+    def ranges(
+        self,
+        encoded: EncodedPieces,
+        parts: Parts,
+        joints: PartJoints,
+        choice: Tensor,
+        slides: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Logits [M, 2, bins] of the range back and forth about the chosen candidates [M], for
+        hinges (`ANGLE_BINS`) and for slides (`LENGTH_BINS`); `slides` [M] says which are asked."""
         row = torch.arange(len(choice))
-        known = torch.cat([joints.lines[row, choice], joints.tokens], -1)
+        point, axis = joints.points[row, choice], joints.directions[row, choice]
+        profile = sweep_profile(encoded.batch, encoded.boxes, parts, point, axis, slides)
+        known = torch.cat([joints.lines[row, choice], joints.tokens, profile], -1)
         angles, lengths = self.range(known).split(
             [2 * len(ANGLE_BINS), 2 * len(LENGTH_BINS)], -1
         )
