@@ -34,6 +34,7 @@ class JointSpec:
         point: [3] m, a point on the axis.
         axis: [3] unit.
         limits: rad or m, relative to rest.
+        probability: That the object can move so, 0 to 1; None if unknown.
     """
 
     name: str
@@ -42,6 +43,7 @@ class JointSpec:
     point: np.ndarray
     axis: np.ndarray
     limits: tuple[float, float]
+    probability: float | None = None
 
 
 class SegmentedBody(ArticulatedBody):
@@ -54,6 +56,10 @@ class SegmentedBody(ArticulatedBody):
         joints: The joints of parts 1, 2, ...
         mass: kg, spread evenly over the surface; or [F], of each triangle.
         confidence: Of the network that predicted the parts, 0 to 1; None if unknown.
+
+    Attributes:
+        part: As given.
+        joint_specs: As given.
     """
 
     def __init__(
@@ -93,6 +99,7 @@ class SegmentedBody(ArticulatedBody):
             )
         super().__init__(links, built, name=mesh.name)
         self.confidence = confidence
+        self.part, self.joint_specs = part, tuple(joints)
         self._part, self._rest_vertices = torch.from_numpy(part), torch.tensor(mesh.vertices)
         self.rest = mesh
         self.skin = Skin.rigid(part, tuple(names))

@@ -11,6 +11,7 @@ import tyro
 from kin4d.cli.output import print_result
 from kin4d.cli.train_codec import TrainCodec
 from kin4d.cli.train_diffusion import TrainDiffusion
+from kin4d.cli.train_joint_prior import TrainJointPrior
 from kin4d.cli.train_object_world import TrainObjectWorld
 from kin4d.cli.train_options import PROCESS_SEED, TrainingOptions
 
@@ -117,6 +118,7 @@ class TrainNeurok(TrainingOptions):
 
 Task = (
     Annotated[TrainNeurok, tyro.conf.subcommand("neurok")]
+    | Annotated[TrainJointPrior, tyro.conf.subcommand("joint-prior")]
     | Annotated[TrainObjectWorld, tyro.conf.subcommand("object-world")]
     | Annotated[TrainDiffusion, tyro.conf.subcommand("diffusion")]
     | Annotated[TrainCodec, tyro.conf.subcommand("codec")]

@@ -1,8 +1,8 @@
 """`kin4d.articulate`: divide a mesh into rigid parts on revolute and prismatic joints.
 
-A `LearnedBody` keeps coordinates for uncertain motions, which suits fitting. Simulation needs exact
-joints: each part gets the most likely of its candidate axes, the nearest part as parent, and limits
-from the predicted range, shortened where it would hit something.
+The joint prior sees the pieces of the mesh and predicts which of them move together, on what kind
+of joint, about which axis and how far. Each part gets the likeliest of its hypotheses, and limits
+that are shortened where it would hit something.
 """
 
 from __future__ import annotations
@@ -11,141 +11,97 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from kin4d.bodies.segmented import JointSpec, SegmentedBody
 from kin4d.geometry.mesh import Mesh
 from kin4d.neurok.collision_limits import CollisionConfig, PartSamples
-from kin4d.neurok.model import EncodedShape
-from kin4d.neurok.preprocess import UnitBox, sample_mesh
-from kin4d.neurok.pretrained import cached_model
-from kin4d.neurok.segmented_shape import snap_to_components
-from kin4d.neurok.twists import TWIST_UNIT
+from kin4d.neurok.joint_decoding import DecodingConfig, PartHypotheses, decode_joints
+from kin4d.neurok.joint_pretrained import cached_joint_prior
+from kin4d.neurok.mesh_pieces import MeshPieces, PieceConfig, cut_mesh
+from kin4d.neurok.preprocess import UnitBox
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArticulateConfig:
-    """How predicted parts and motions become joints.
+    """How a mesh becomes parts on joints.
 
     Attributes:
-        min_area: Share of the surface below which a part is left with the static one.
-        contact_gap: Unit boxes between a part and the static one within which they touch.
-        limit_std: Joint limits, in predicted standard deviations from the mean. Training states are
-            uniform within the joint's range, a fifth of them at an end; such a range is 1.46
-            standard deviations to either side.
-        collision: How limits are shortened by collisions.
+        pieces: How it is cut.
+        decoding: How probabilities become parts and joints.
+        min_probability: Joints that are less probable are left out: their parts stay with what
+            carries them.
+        collision: How limits are shortened by collisions; None leaves them as predicted.
     """
 
-    min_area: float = 1e-3
-    contact_gap: float = 0.015
-    limit_std: float = 1.46
-    collision: CollisionConfig = field(default_factory=CollisionConfig)
+    pieces: PieceConfig = field(default_factory=PieceConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    min_probability: float = 0.0
+    collision: CollisionConfig | None = None
 
 
 def articulate(
     mesh: Mesh,
-    model: str | Path = "small",
+    weights: str | Path = "small",
     *,
-    up: str = "z",
     mass: float | np.ndarray = 1.0,
-    points: int = 1024,
     config: ArticulateConfig | None = None,
 ) -> SegmentedBody:
     """Divide a mesh into the rigid parts that a network predicts, and connect them by joints.
 
     Args:
-        mesh: Any mesh; metres.
-        model: Weights; see `kin4d.neurok.from_pretrained`.
-        up: The mesh's axis that points up, "y" or "z".
+        mesh: Any mesh; metres, z up.
+        weights: Of the joint prior: a name that ships, a file, a folder or a hub id.
         mass: kg, spread evenly over the surface; or [F], of each triangle.
-        points: Surface samples in the network input.
         config: How predictions become joints.
     """
     config = config or ArticulateConfig()
-    net, ood = cached_model(str(model))
-    mesh_sample = sample_mesh(mesh, up=up, points=points)
-    segmented = snap_to_components(net, mesh, mesh_sample, rigid=True)
-    shape, token = segmented.shape, segmented.vertices.weights[0].argmax(-1).numpy()
-    area = np.bincount(token[mesh.faces[:, 0]], mesh.face_areas, minlength=net.config.tokens + 1)
-    if area[0] <= config.min_area * area.sum():  # without a static part the largest one is static
-        token[token == area.argmax()], area[area.argmax()] = 0, 0.0
-    moving = [
-        row
-        for row, one in enumerate(shape.mixture.token.tolist())
-        if area[one + 1] > config.min_area * area.sum()
-    ]
-    part_of_token = np.zeros(len(area), np.int64)
-    part_of_token[shape.mixture.token[moving].numpy() + 1] = np.arange(1, len(moving) + 1)
-    part = part_of_token[token]
-    samples = PartSamples.of(mesh, part, config=config.collision)
-    near = config.contact_gap / mesh_sample.box.scale
-    parents = build_kinematic_tree(samples, len(moving), near=near)
-    joints = [
-        _joint_spec(shape, row, f"part{i}", parents[i], mesh_sample.box, config.limit_std)
-        for i, row in enumerate(moving, 1)
-    ]
-    confidence = None
-    if ood is not None:
-        confidence = float(ood.confidence(shape.encoding)[0])
-    return SegmentedBody(
-        mesh, part, _clip_limits(samples, joints), mass=mass, confidence=confidence
-    )
+    prior = cached_joint_prior(str(weights))
+    cut = cut_mesh(mesh, config.pieces)
+    parts = decode_joints(prior.model, cut.batch(), config.decoding)
+    probabilities = [prior.probability(part) for part in parts]
+    kept = [p >= config.min_probability for p in probabilities]
+    face_part, joints = _joint_specs(cut, parts, probabilities, kept)
+    vertex_part = np.zeros(len(mesh.vertices), np.int64)
+    vertex_part[mesh.faces.ravel()] = np.repeat(face_part, 3)
+    if config.collision is not None:
+        joints = _clip_limits(PartSamples.of(mesh, vertex_part, config=config.collision), joints)
+    confidence = float(np.mean([joint.probability for joint in joints])) if joints else None
+    return SegmentedBody(mesh, vertex_part, joints, mass=mass, confidence=confidence)
+
+
+def _joint_specs(
+    cut: MeshPieces, parts: list[PartHypotheses], probabilities: list[float], kept: list[bool]
+) -> tuple[np.ndarray, list[JointSpec]]:
+    """[F] part of each face, and the joints of the parts that are kept, parents first."""
+    number = [0] * len(parts)
+    piece_part = np.zeros(len(cut.pieces), np.int64)
+    joints: list[JointSpec] = []
+    for row, part in enumerate(parts):
+        parent = 0 if part.parent < 0 else number[part.parent]
+        if not kept[row]:
+            number[row] = parent
+        else:
+            number[row] = len(joints) + 1
+            joints.append(_joint_spec(part, number[row], parent, probabilities[row], cut.box))
+        piece_part[part.pieces] = number[row]
+    return piece_part[cut.face_piece], joints
 
 
 def _joint_spec(
-    shape: EncodedShape, row: int, name: str, parent: int, box: UnitBox, limit_std: float
+    part: PartHypotheses, number: int, parent: int, probability: float, box: UnitBox
 ) -> JointSpec:
-    """The joint of a part, by the most likely of its axes, in metres."""
-    mixture, encoding = shape.mixture, shape.encoding
-    token = int(mixture.token[row])
-    best = int(mixture.most_likely()[0][row])
-    centre = encoding.centres[0, token].double().numpy()
-    radius = float(encoding.radii[0, token])
-    translation, rotation = np.split(TWIST_UNIT * mixture.twists[row, best].double().numpy(), 2)
-    angle = float(np.linalg.norm(rotation)) / radius
-    slides = angle < 1e-6
-    direction = translation if slides else rotation
-    if not slides:  # the point of the axis nearest to the centre
-        centre = centre + np.cross(rotation / radius, translation) / angle**2
-    mean, reach = float(mixture.mean[row, best]), limit_std * float(mixture.std[row, best])
-    low, high = min(mean - reach, 0.0), max(mean + reach, 0.0)
-    per_twist = float(np.linalg.norm(translation)) / box.scale if slides else angle  # m or rad
+    """The likeliest joint of a part, in metres."""
+    joint = part.joints[0]
+    unit = 1.0 / box.scale if joint.kind == "prismatic" else 1.0
     return JointSpec(
-        name=name,
+        name=f"{'slide' if joint.kind == 'prismatic' else 'hinge'}{number}",
         parent=parent,
-        kind="prismatic" if slides else "revolute",
-        point=(centre / box.scale + box.centre) @ box.rotation,
-        axis=direction / np.linalg.norm(direction) @ box.rotation,
-        limits=(low * per_twist, high * per_twist),
+        kind=joint.kind,
+        point=(joint.pivot / box.scale + box.centre) @ box.rotation,
+        axis=joint.axis @ box.rotation,
+        limits=(joint.limits[0] * unit, joint.limits[1] * unit),
+        probability=probability,
     )
-
-
-def build_kinematic_tree(samples: PartSamples, count: int, *, near: float) -> np.ndarray:
-    """[count + 1] the parent of each part: the static part if it touches it, else the nearest.
-
-    Args:
-        samples: Surface samples; part 0 is static.
-        count: Number of the other parts.
-        near: m within which parts touch.
-    """
-    parents = np.zeros(count + 1, np.int64)
-    clouds = [samples.points[samples.part == i] for i in range(count + 1)]
-    gaps = np.full((count + 1, count + 1), np.inf)
-    for i, cloud in enumerate(clouds):
-        for j in range(i + 1, count + 1):
-            if len(cloud) and len(clouds[j]):
-                distance = np.asarray(KDTree(cloud).query(clouds[j])[0])
-                gaps[i, j] = gaps[j, i] = np.sort(distance)[:3].mean()
-    nearest = gaps.min(1)
-    attached = (gaps[0] < near + 1.5 * nearest) | ~np.isfinite(nearest)
-    attached[0] = True
-    while not attached.all():
-        reach = np.where(attached[:, None] & ~attached, gaps, np.inf)
-        parent, child = np.unravel_index(int(reach.argmin()), reach.shape)
-        if not np.isfinite(reach[parent, child]):
-            break
-        parents[child], attached[child] = parent, True
-    return parents
 
 
 def _clip_limits(samples: PartSamples, joints: list[JointSpec]) -> list[JointSpec]:

@@ -9,13 +9,12 @@ import torch
 from torch import Tensor
 
 from kin4d.neurok.joint_prior import (
-    ANGLE_BINS,
-    LENGTH_BINS,
     EncodedPieces,
     JointPrior,
     PartJoints,
 )
 from kin4d.neurok.piece_batch import Parts, PieceBatch
+from kin4d.neurok.sweep_profile import ANGLE_BINS, LENGTH_BINS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,10 +182,8 @@ def _hypotheses(
         for choice, mass in _modes(joints, probability, slides, config):
             point, direction = model.refine(joints, choice)
             asked = torch.full((len(parts),), slides)
-            angles, lengths = model.ranges(encoded, parts, joints, choice, asked)
-            ends = _likeliest_range(
-                lengths if slides else angles, LENGTH_BINS if slides else ANGLE_BINS, config
-            )
+            logits = model.ranges(encoded, parts, joints, choice, asked)
+            ends = _likeliest_range(logits, LENGTH_BINS if slides else ANGLE_BINS, config)
             for row in range(len(parts)):
                 turns = float(types[row, 1] / (types[row, 0] + types[row, 1] + 1e-9)) > 0.5
                 back, forth = (np.pi, np.pi) if turns and not slides else ends[row]

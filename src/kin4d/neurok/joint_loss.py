@@ -9,13 +9,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from kin4d.neurok.joint_prior import (
-    ANGLE_BINS,
-    LENGTH_BINS,
     EncodedPieces,
     JointPrior,
     PartJoints,
 )
 from kin4d.neurok.piece_batch import JointTargets, PieceBatch
+from kin4d.neurok.sweep_profile import ANGLE_BINS, LENGTH_BINS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +41,7 @@ WEIGHTS = {
     "type": 1.0,
     "axis": 1.0,
     "correction": 2.0,
-    "angle": 0.3,
-    "length": 0.3,
+    "range": 0.5,
 }
 """Of the terms: about as large as each other after some training."""
 
@@ -108,14 +106,13 @@ def _joint_terms(
     span = torch.where(
         (forward > 0)[:, None], targets.range.abs(), targets.range.abs().flip(-1)
     )
-    angles, lengths = model.ranges(encoded, targets.parts, joints, choice, slides)
-    bounded = known & ~slides & ~targets.endless
+    logits = model.ranges(encoded, targets.parts, joints, choice, slides)
+    place = torch.where(slides[:, None], _bin_of(span, LENGTH_BINS), _bin_of(span, ANGLE_BINS))
     terms = {
         "type": F.cross_entropy(joints.types, kind),
         "axis": axis,
         "correction": correction,
-        "angle": _histogram_loss(angles, span, ANGLE_BINS, bounded, config.blur),
-        "length": _histogram_loss(lengths, span, LENGTH_BINS, known & slides, config.blur),
+        "range": _histogram_loss(logits, place, known & ~targets.endless, config.blur),
     }
     return terms
 
@@ -137,12 +134,10 @@ def _offsets(point: Tensor, targets: JointTargets) -> Tensor:
     return arm - (arm * targets.axis).sum(-1, keepdim=True) * targets.axis
 
 
-def _histogram_loss(
-    logits: Tensor, value: Tensor, bins: Tensor, use: Tensor, blur: float
-) -> Tensor:
-    """Cross-entropy of histograms [M, 2, n] with values [M, 2], blurred by `blur` bins."""
-    place = _bin_of(value, bins)
-    target = (-0.5 * ((torch.arange(len(bins)) - place[..., None]) / blur).square()).softmax(-1)
+def _histogram_loss(logits: Tensor, place: Tensor, use: Tensor, blur: float) -> Tensor:
+    """Cross-entropy of histograms [M, 2, n] with bins `place` [M, 2], blurred by `blur` bins."""
+    bins = torch.arange(logits.shape[-1])
+    target = (-0.5 * ((bins - place[..., None]) / blur).square()).softmax(-1)
     loss = -(target * logits.log_softmax(-1)).sum(-1).mean(-1)
     return (loss * use).sum() / use.sum().clamp(min=1)
 

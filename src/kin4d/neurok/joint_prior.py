@@ -26,15 +26,10 @@ from kin4d.neurok.piece_geometry import (
     piece_features,
 )
 
-from kin4d.neurok.sweep_profile import PROFILE, sweep_profile
+from kin4d.neurok.sweep_profile import ANGLE_BINS, sweep_profile
 
 TYPES = ("revolute", "endless", "prismatic")
 LINE_FEATURES = 16
-ANGLE_BINS = torch.linspace(0.0, 6.3, 43)
-"""rad a hinge may still turn one way: centres of histogram bins, every .15."""
-LENGTH_BINS = torch.cat([torch.zeros(1), torch.logspace(-2.3, 0.2, 42)])
-"""The same for slides, in units of the object's largest extent."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class JointPriorConfig:
@@ -48,6 +43,7 @@ class JointPriorConfig:
         point_width: Numbers per surface point.
         pair_width: Numbers per pair of pieces.
         line_width: Numbers per candidate axis.
+        dropout: Share of what blocks add that is left out in training.
     """
 
     width: int = 128
@@ -57,6 +53,13 @@ class JointPriorConfig:
     point_width: int = 64
     pair_width: int = 32
     line_width: int = 64
+    dropout: float = 0.1
+
+
+PRESETS = {
+    "tiny": JointPriorConfig(width=32, heads=4, layers=2, part_layers=1, point_width=16),
+    "small": JointPriorConfig(),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +126,7 @@ class JointPrior(nn.Module):
             nn.Linear(PAIR_FEATURES, pair), nn.GELU(), nn.Linear(pair, pair), nn.GELU()
         )
         self.pair_bias = nn.Linear(pair, config.layers * config.heads)
-        self.blocks = nn.ModuleList(Block(width, config.heads) for _ in range(config.layers))
+        self.blocks = nn.ModuleList(Block(width, config.heads, config.dropout) for _ in range(config.layers))
         self.norm = nn.LayerNorm(width)
         self.moves = nn.Linear(width, 1)
         self.relation_query = nn.Linear(width, width)
@@ -132,7 +135,7 @@ class JointPrior(nn.Module):
         self.part_in = nn.Linear(2 * width + 9, width)
         self.part_bias = nn.Embedding(3, config.part_layers * config.heads)
         self.part_blocks = nn.ModuleList(
-            Block(width, config.heads) for _ in range(config.part_layers)
+            Block(width, config.heads, config.dropout) for _ in range(config.part_layers)
         )
         self.part_norm = nn.LayerNorm(width)
         self.types = nn.Linear(width, len(TYPES))
@@ -146,10 +149,8 @@ class JointPrior(nn.Module):
         self.correction = nn.Linear(line, 6)
         nn.init.zeros_(self.correction.weight)
         nn.init.zeros_(self.correction.bias)
-        bins = 2 * (len(ANGLE_BINS) + len(LENGTH_BINS))
-        self.range = nn.Sequential(
-            nn.Linear(line + width + PROFILE, width), nn.GELU(), nn.Linear(width, bins)
-        )
+        self.hinge_range = RangeHead(line + width, width)
+        self.slide_range = RangeHead(line + width, width)
 
     def encode(self, batch: PieceBatch) -> EncodedPieces:
         """All that depends on the pieces alone."""
@@ -217,17 +218,15 @@ class JointPrior(nn.Module):
         joints: PartJoints,
         choice: Tensor,
         slides: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        """Logits [M, 2, bins] of the range back and forth about the chosen candidates [M], for
-        hinges (`ANGLE_BINS`) and for slides (`LENGTH_BINS`); `slides` [M] says which are asked."""
+    ) -> Tensor:
+        """Logits [M, 2, bins] of the range back and forth about the chosen candidates [M]:
+        `LENGTH_BINS` where a part `slides` [M], else `ANGLE_BINS`."""
         row = torch.arange(len(choice))
         point, axis = joints.points[row, choice], joints.directions[row, choice]
         profile = sweep_profile(encoded.batch, encoded.boxes, parts, point, axis, slides)
-        known = torch.cat([joints.lines[row, choice], joints.tokens, profile], -1)
-        angles, lengths = self.range(known).split(
-            [2 * len(ANGLE_BINS), 2 * len(LENGTH_BINS)], -1
-        )
-        return angles.unflatten(-1, (2, -1)), lengths.unflatten(-1, (2, -1))
+        known = torch.cat([joints.lines[row, choice], joints.tokens], -1)
+        hinge, slide = self.hinge_range(known, profile), self.slide_range(known, profile)
+        return torch.where(slides[:, None, None], slide, hinge)
 
     def _lines(
         self, encoded: EncodedPieces, parts: Parts, boxes: Boxes, part: Tensor
@@ -249,12 +248,38 @@ class JointPrior(nn.Module):
         return points, directions, self.line_net(lines + self.line_part(part)[:, None])
 
 
+class RangeHead(nn.Module):
+    """Histograms of the range back and forth: what the part says, and where it would hit others."""
+
+    def __init__(self, known: int, width: int) -> None:
+        super().__init__()
+        bins, channels = len(ANGLE_BINS), 16
+        self.direct = nn.Sequential(
+            nn.Linear(known, width), nn.GELU(), nn.Linear(width, 2 * (bins + channels))
+        )
+        self.place = nn.Parameter(torch.zeros(channels, bins))
+        self.first = nn.Conv1d(4, channels, 3, padding=1)
+        self.second = nn.Conv1d(channels, channels, 5, padding=2)
+        self.last = nn.Conv1d(channels, 1, 3, padding=1)
+
+    def forward(self, known: Tensor, profile: Tensor) -> Tensor:
+        """[M, 2, bins] of what is known [M, n] and profiles [M, 2, bins, 2]."""
+        bins = profile.shape[2]
+        direct, gate = self.direct(known).unflatten(-1, (2, -1)).split([bins, 16], -1)
+        so_far = profile.cummax(2).values
+        local = torch.cat([profile, so_far], -1).flatten(0, 1).mT
+        hidden = self.first(local) + self.place + gate.flatten(0, 1)[..., None]
+        hidden = F.gelu(hidden)
+        hidden = hidden + F.gelu(self.second(hidden))
+        return direct + self.last(hidden).squeeze(1).unflatten(0, (-1, 2))
+
+
 class Block(nn.Module):
     """Attention with an additive bias, then a feed-forward net."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads, self.drop = heads, nn.Dropout(dropout)
         self.norm_query, self.norm_key = nn.LayerNorm(width), nn.LayerNorm(width)
         self.query, self.key_value = nn.Linear(width, width), nn.Linear(width, 2 * width)
         self.out = nn.Linear(width, width)
@@ -270,8 +295,8 @@ class Block(nn.Module):
         key, value = (one.unflatten(-1, (self.heads, -1)) for one in (key, value))
         query, key, value = (one.transpose(1, 2) for one in (query, key, value))
         mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-        tokens = tokens + self.out(mixed.transpose(1, 2).flatten(-2))
-        return tokens + self.net(self.norm(tokens))
+        tokens = tokens + self.drop(self.out(mixed.transpose(1, 2).flatten(-2)))
+        return tokens + self.drop(self.net(self.norm(tokens)))
 
 
 def _part_boxes(encoded: EncodedPieces, parts: Parts) -> Boxes:

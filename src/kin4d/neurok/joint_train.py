@@ -11,13 +11,26 @@ from torch import Tensor
 
 from kin4d.neurok.joint_loss import JointLossConfig, joint_loss, right_candidates
 from kin4d.neurok.joint_prior import JointPrior, JointPriorConfig
+from kin4d.neurok.joint_pretrained import MODEL, VERSION
 from kin4d.neurok.piece_batch import JointTargets, PieceBatch
-from kin4d.training import TrainConfig, train
+from kin4d.training import TrainConfig, load_tensors, train
+from kin4d.training.config import config_of_preset
+from kin4d.training.weights import weights_file
 
-VERSION = 1
-"""Of the weights' layout; others are refused."""
+
+
 
 Batch = tuple[PieceBatch, JointTargets]
+
+TRAIN_CONFIGS = {
+    "tiny": TrainConfig(steps=500),
+    "small": TrainConfig(steps=60_000, warmup_steps=300, weight_decay=0.05),
+}
+
+
+def train_config(preset: str, **changes: float | int | None) -> TrainConfig:
+    """The train config of a preset, with the changes that are not None."""
+    return config_of_preset(TRAIN_CONFIGS, preset, **changes)
 
 
 def train_joint_prior(
@@ -27,6 +40,7 @@ def train_joint_prior(
     config: JointPriorConfig,
     train_config: TrainConfig,
     dev: Mapping[str, Sequence[Batch]],
+    init_weights: str | Path | None = None,
     data: dict | None = None,
 ) -> JointPrior:
     """Train a model, resuming from the checkpoint in `output` if there is one.
@@ -37,11 +51,16 @@ def train_joint_prior(
         config: Sizes of the model.
         train_config: Steps and rates.
         dev: Held-out batches of several sets, by name.
+        init_weights: Weights to start from; tensors that do not fit are drawn at random.
         data: What `make_batches` draws from, kept with the weights.
     """
     loss_config = JointLossConfig()
     torch.manual_seed(train_config.seed)
     model = JointPrior(config)
+    if init_weights is not None:
+        wanted, (given, _) = model.state_dict(), load_tensors(weights_file(init_weights, MODEL))
+        fits = {k: v for k, v in given.items() if k in wanted and v.shape == wanted[k].shape}
+        model.load_state_dict(fits, strict=False)
 
     def loss(wrapped: JointPrior, batch: Batch, _: float) -> tuple[Tensor, dict[str, Tensor]]:
         return joint_loss(wrapped, *batch, loss_config)
@@ -88,7 +107,7 @@ def evaluate_joint_prior(
             kind = (joints.types.argmax(1) == 2) == targets.slides
             figures = {
                 "loss": value,
-                "range": terms["angle"] + terms["length"],
+                "range": terms["range"],
                 "moves": moves.float().mean(),
                 "iou": overlap,
                 "type": kind.float().mean(),

@@ -9,14 +9,14 @@ from torch.nn import functional as F
 from kin4d.neurok.piece_batch import Parts, PieceBatch
 from kin4d.neurok.piece_geometry import Boxes
 
-ANGLES = torch.tensor([0.1, 0.25, 0.5, 0.8, 1.1, 1.45, 1.8, 2.2, 2.6, 3.05])
-"""rad, each way."""
-LENGTHS = torch.tensor([0.01, 0.025, 0.05, 0.09, 0.14, 0.2, 0.3, 0.42, 0.6, 0.9])
-"""Of the object's largest extent, each way."""
-PROFILE = 4 * len(ANGLES)
-"""Numbers in a profile."""
+ANGLE_BINS = torch.linspace(0.0, 6.3, 43)
+"""rad a hinge may still turn one way, in steps of .15: the bins of histograms of ranges."""
+LENGTH_BINS = torch.cat([torch.zeros(1), torch.logspace(-2.3, 0.2, 42)])
+"""The same for slides, in units of the object's largest extent."""
+SWEPT = 22
+"""Bins that profiles cover, the first ones: half a turn."""
 
-_POINTS = 32  # of a part: half of them samples, half of them extreme points
+_POINTS = 24  # of a part: half of them samples, half of them extreme points
 _SKIN = 0.004  # lengths by which boxes are smaller than pieces: what only touches does not count
 
 
@@ -24,7 +24,8 @@ _SKIN = 0.004  # lengths by which boxes are smaller than pieces: what only touch
 def sweep_profile(
     batch: PieceBatch, boxes: Boxes, parts: Parts, point: Tensor, axis: Tensor, slides: Tensor
 ) -> Tensor:
-    """[M, 40]: mean depth, and share of points, that enter boxes of pieces that stay.
+    """[M, 2, bins, 2] on the way back and forth, at every bin of the range histograms: mean depth,
+    and share of points, in boxes of pieces that stay, beyond those at the start.
 
     Args:
         batch: The pieces.
@@ -35,15 +36,25 @@ def sweep_profile(
         slides: [M] bool.
     """
     own = _part_points(batch, parts)
-    values = torch.where(slides[:, None], LENGTHS, ANGLES)
+    # Slides have finer bins: every second one is swept.
+    values = torch.where(slides[:, None], LENGTH_BINS[1 : 2 * SWEPT - 1 : 2], ANGLE_BINS[1:SWEPT])
     values = torch.cat([-values, values], -1)
     moved = _moved(own, point, axis, values, slides)
-    together = torch.cat([own[:, None], moved], 1)
-    depth = _depths(together, boxes, parts, batch.mask)
+    depth = _depths(torch.cat([own[:, None], moved], 1), boxes, parts, batch.mask)
     gain = (depth[:, 1:] - depth[:, :1]).clamp(min=0)
     deep = (gain.mean(-1) * 30).clamp(max=2)
     share = (gain > 0.005).float().mean(-1)
-    return torch.cat([deep, share], -1)
+    swept = torch.stack([deep, share], -1).unflatten(1, (2, -1))
+    return _at_bins(swept, slides)
+
+
+def _at_bins(swept: Tensor, slides: Tensor) -> Tensor:
+    """[M, 2, bins, 2] of values [M, 2, SWEPT - 1, 2], constant beyond the last."""
+    bins = torch.arange(len(ANGLE_BINS))
+    of_hinge, of_slide = bins.clamp(max=SWEPT - 1), ((bins + 1) // 2).clamp(max=SWEPT - 1)
+    index = torch.where(slides[:, None], of_slide, of_hinge)
+    padded = F.pad(swept, (0, 0, 1, 0))
+    return padded.gather(2, index[:, None, :, None].expand(-1, 2, -1, 2))
 
 
 def _part_points(batch: PieceBatch, parts: Parts) -> Tensor:

@@ -17,9 +17,10 @@ from kin4d.geometry.pieces import (
     PieceSamples,
     cut_into_patches,
     group_points,
+    yaw_alignment,
 )
 from kin4d.objects.piece_object import PieceObject
-from kin4d.objects.piece_scene import PieceScene, yaw_alignment
+from kin4d.objects.piece_scene import PieceScene
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +39,12 @@ class PieceAugmentation:
         most: Pieces kept, the largest.
     """
 
-    stretch: float = 0.15
+    stretch: float = 0.2
     clutter: float = 0.4
-    drop: float = 0.3
-    merge: float = 0.35
+    drop: float = 0.4
+    merge: float = 0.4
     split: float = 0.25
-    fuse: float = 0.15
+    fuse: float = 0.2
     at_rest: float = 0.25
     noise: float = 0.002
     most: int = 64
@@ -100,7 +101,11 @@ def normalized(
         rotation = np.linalg.matrix_power(_QUARTER, int(rng.integers(4))) @ rotation
     corners = pieces.supports.reshape(-1, 3) @ rotation.T
     low, high = corners.min(0), corners.max(0)
-    scene = scene.transformed(rotation, -(low + high) / 2, 1.0 / max(float((high - low).max()), 1e-9))
+    size = max(float((high - low).max()), 1e-9)
+    shift, grow = np.zeros(3), 1.0
+    if rng is not None and noise > 0:
+        shift, grow = rng.uniform(-0.1, 0.1, 3) * size, np.exp(rng.uniform(-0.2, 0.1))
+    scene = scene.transformed(rotation, shift - (low + high) / 2, grow / size)
     if rng is not None and noise > 0:
         points = scene.pieces.points
         points = points + rng.normal(0, noise * rng.random(), points.shape)

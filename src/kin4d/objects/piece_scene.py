@@ -83,22 +83,6 @@ class PieceScene:
         return replace(self, pieces=self.pieces.take(index), link=self.link[index])
 
 
-def yaw_alignment(normals: np.ndarray, area: np.ndarray) -> np.ndarray:
-    """[3, 3] rotation about z that turns most of a surface to face along x or y.
-
-    Args:
-        normals: [M, 3] unit.
-        area: [M] weights.
-    """
-    flat = normals[:, 0] + 1j * normals[:, 1]
-    size = np.abs(flat)
-    # The fourth power forgets which of the four sides it is.
-    total = np.sum(area * size * (flat / np.maximum(size, 1e-9)) ** 4 * (size > 0.3))
-    angle = -np.angle(total) / 4
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-
 def _moved(pieces: PieceSamples, motions: np.ndarray) -> PieceSamples:
     rotation, shift = motions[:, :3, :3], motions[:, None, :3, 3]
     return replace(

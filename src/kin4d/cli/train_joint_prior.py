@@ -1,0 +1,92 @@
+"""`kin4d train joint-prior`: train the network that predicts the joints of a mesh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from kin4d.cli.output import print_result
+from kin4d.cli.train_options import PROCESS_SEED, TrainingOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainJointPrior(TrainingOptions):
+    """Train the joint prior on procedural objects and folders of URDF objects.
+
+    Run the same command again to resume; with another number of steps it goes on from there.
+    """
+
+    objects: tuple[Path, ...] = ()
+    """Folders of URDF objects whose licence allows training, one subfolder each."""
+    preset: Literal["tiny", "small"] = "small"
+    """Size of the model and length of training."""
+    each: int = 300
+    """Procedural objects of each category."""
+    share: float = 0.55
+    """Of the draws that come from the folders."""
+    batch: int = 32
+    """Shapes per step and process."""
+    init_weights: str | None = None
+    """Initial weights, with a new schedule; random by default."""
+    decay: float | None = None
+    """Share of the steps, at the end, over which the learning rate falls to zero."""
+
+    def run(self) -> None:
+        import torch
+
+        from kin4d.neurok.joint_prior import PRESETS
+        from kin4d.neurok.joint_train import train_config, train_joint_prior
+        from kin4d.objects.piece_augmentation import PieceAugmentation
+        from kin4d.objects.piece_stream import PiecePool, PieceStream
+        from kin4d.objects.sources import articulated_source
+        from kin4d.objects.urdf_folder import urdf_source
+
+        torch.set_num_threads(self.threads)
+        procedural, folders = articulated_source(), [urdf_source(one) for one in self.objects]
+        pools = [
+            PiecePool.procedural(
+                procedural, "train", each=self.each, share=1 - self.share if folders else 1.0
+            ),
+            *(PiecePool.files(one, "train", share=self.share / len(folders)) for one in folders),
+        ]
+        held_out = [
+            PiecePool.procedural(procedural, "dev", each=4),
+            *(PiecePool.files(one, "dev") for one in folders),
+        ]
+        dev = {
+            pool.name: [PieceStream([pool], seed=self.seed + 7)[i] for i in range(4)]
+            for pool in held_out
+        }
+
+        def make_batches(process: int, step: int):
+            stream = PieceStream(
+                pools,
+                batch=self.batch,
+                seed=self.seed + PROCESS_SEED * process,
+                vary=PieceAugmentation(),
+            )
+            return stream.from_step(step)
+
+        model = train_joint_prior(
+            make_batches,
+            self.output,
+            config=PRESETS[self.preset],
+            train_config=train_config(self.preset, **self.changes, decay=self.decay),
+            dev=dev,
+            init_weights=self.init_weights,
+            data={
+                "objects": [source.name for source in folders],
+                "each": self.each,
+                "share": self.share,
+                "batch": self.batch,
+                "seed": self.seed,
+            },
+        )
+        size = sum(parameter.numel() for parameter in model.parameters())
+        file = self.output / "weights.safetensors"
+        print_result(
+            f"{size / 1e6:.1f} million parameters in {file}",
+            {"weights": str(file), "parameters": size},
+            as_json=self.json,
+        )

@@ -1,0 +1,73 @@
+"""Weights of the joint prior: found by name, validated when read, with the calibration of its
+probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from kin4d.neurok.joint_decoding import PartHypotheses
+from kin4d.neurok.joint_prior import JointPrior, JointPriorConfig
+from kin4d.training.config import config_of
+from kin4d.training.weights import check_state_dict, read_weights, weights_file
+
+MODEL = "joint-prior"
+"""Kind of model, as weights that ship begin."""
+
+VERSION = 1
+"""Of the weights' layout; others are refused."""
+
+
+@dataclass(frozen=True, eq=False)
+class CalibratedPrior:
+    """A joint prior whose probabilities mean what they say.
+
+    Attributes:
+        model: The network.
+        slope: Of the calibrated log odds in the log odds of what the network says.
+        offset: Likewise.
+    """
+
+    model: JointPrior
+    slope: float = 1.0
+    offset: float = 0.0
+
+    def probability(self, part: PartHypotheses) -> float:
+        """That the true object can make the motion of the part's likeliest joint."""
+        return float(1 / (1 + np.exp(-(self.slope * log_odds(part) + self.offset))))
+
+
+def log_odds(part: PartHypotheses) -> float:
+    """Of moving at all, and then by the likeliest joint."""
+    p = np.clip(part.moves * part.joints[0].probability, 1e-4, 1 - 1e-4)
+    return float(np.log(p / (1 - p)))
+
+
+def joint_prior_from_pretrained(name: str | Path) -> CalibratedPrior:
+    """The joint prior of a name, ready for use.
+
+    Args:
+        name: One that ships ("small"), a .safetensors file, a folder with one, or "owner/name" on
+            the Hugging Face hub.
+    """
+    tensors, metadata = read_weights(
+        weights_file(name, MODEL),
+        model="joint_prior",
+        version=VERSION,
+        train="kin4d train joint-prior",
+    )
+    model = JointPrior(config_of(JointPriorConfig, metadata["config"]))
+    check_state_dict(model.state_dict(), tensors)
+    model.load_state_dict(tensors)
+    model.requires_grad_(False).eval()
+    calibration = metadata.get("calibration", {})
+    return CalibratedPrior(model, calibration.get("slope", 1.0), calibration.get("offset", 0.0))
+
+
+@lru_cache(maxsize=4)
+def cached_joint_prior(name: str) -> CalibratedPrior:
+    """The same, read once."""
+    return joint_prior_from_pretrained(name)
