@@ -86,6 +86,8 @@ def _add_mesh(
     attributes = {"POSITION": vertex_data(positions, "VEC3", bounds=True)}
     if normals is not None:
         attributes["NORMAL"] = vertex_data(normals.astype(np.float32), "VEC3")
+    if mesh.normals is not None and mesh.tangents is not None and not targets:
+        attributes["TANGENT"] = vertex_data(mesh.tangents, "VEC4")
     if mesh.uv is not None:
         # glTF counts v from the top of the image.
         attributes["TEXCOORD_0"] = vertex_data(
