@@ -65,7 +65,11 @@ FLAGS = {
         "--without": "--remove-link",
     },
     "train": {"--out": "--output", "--rate": "--lr"},
-    "train neurok": {"--shares": "--mix", "--start": "--init-weights"},
+    "train neurok": {
+        "--motion": "--output-type",
+        "--shares": "--mix",
+        "--start": "--init-weights",
+    },
     "train object-world": {
         "--length": "--window-frames",
         "--start": "--init-weights",
