@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from kin4d.cli import COMMANDS, main
+from kin4d.renamed import COMMANDS as RENAMED_COMMANDS
+from kin4d.renamed import FLAGS
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -83,3 +85,10 @@ def test_pictures_of_the_readme_are_small() -> None:
 def test_contributing_shows_the_tested_body() -> None:
     tested = (ROOT / "tests" / "tools" / "custom_body.py").read_text()
     assert tested[tested.index("class ") :].rstrip() in PAGES["CONTRIBUTING.md"]
+
+
+def test_changelog_has_every_renamed_flag_and_command() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    renamed = [pair for flags in FLAGS.values() for pair in flags.items()]
+    assert [pair for pair in renamed if "`{}` → `{}`".format(*pair) not in text] == []
+    assert [old for old, new in RENAMED_COMMANDS.items() if f"`kin4d {new}`" not in text] == []
