@@ -37,5 +37,5 @@ def pushed_block(number: int = 0, /, *, speed: float = 2.0, **changes: Any) -> E
         mask[block][seen] = parts[block][seen] = FIRST
         motions[t, 0, 0, 3] = (left - LEFT) * DEPTH / video.camera.K[0, 0]
     moved = replace(video, rgb=rgb, xyz=xyz, mask=mask, names=("kin4d_arm", "block"))
-    truth = PartTracks(mask=parts, motions=motions, things=(FIRST,))
+    truth = PartTracks(mask=parts, motions=motions, object_ids=(FIRST,))
     return replace(episode, video=moved, parts=truth, **changes)

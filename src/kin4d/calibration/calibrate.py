@@ -55,7 +55,7 @@ class CameraRefinement:
         before: Agreement of the camera given.
         after: Agreement of the refined camera, accepted or not.
         frames: Frames the refinement looked at.
-        held_out: Frames both cameras were judged on.
+        held_out: Frames both cameras were evaluated on.
     """
 
     camera: Camera
@@ -121,7 +121,7 @@ def refine_camera(
         camera: The start, a few pixels off at most; its size is that of the frames.
         matches: Clicked points that go on counting; without them, outlines alone decide.
         free_focal: Whether the focal length may change.
-        use: How many frames to fit on, spread over the clip; as many others judge the result.
+        use: How many frames to fit on, spread over the clip; as many others evaluate the result.
         reach: How many pixels the outline may be off; 2.5 % of the picture's width if None.
     """
     video = SilhouetteVideo(body, q, frames)

@@ -86,7 +86,9 @@ def _show(result: dict[str, Any]) -> None:
     for check in result["checks"]:
         sign = ">=" if check["at_least"] else "<="
         verdict = "[green]met[/]" if check["pass"] else "[red]MISSED[/]"
-        console.print(f"{verdict}  {check['name']}: {_text(check['value'])} {sign} {check['bar']}")
+        console.print(
+            f"{verdict}  {check['name']}: {_text(check['value'])} {sign} {check['threshold']}"
+        )
     for note in result["notes"]:
         console.print(f"note: {note}", highlight=False)
 

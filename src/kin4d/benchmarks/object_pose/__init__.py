@@ -65,7 +65,7 @@ def run(
         quick: A few objects, one pose each.
         seed: Of the choice of objects, states and samples.
         objects: A folder of URDF objects, as a set of its own.
-        weights: Models to ask; see `find_weights`. The bars are about the first.
+        weights: Models to evaluate; see `find_weights`. Thresholds apply to the first.
         pictures: A folder to draw fits and sweeps of test objects into.
     """
     entries = find_weights(weights)
@@ -100,7 +100,7 @@ def run(
 
 
 def report_of(results: Sequence[PoseResult], entries: Sequence[Entry]) -> Report:
-    """Tables, bars and notes of results."""
+    """Tables, thresholds and notes of results."""
     main = main_model(entries)
     names = dict.fromkeys(one.group for one in results)
     groups = [Group(name, results, rest=NoMotion().name, floor=NoiseFloor().name) for name in names]
@@ -120,14 +120,14 @@ def report_of(results: Sequence[PoseResult], entries: Sequence[Entry]) -> Report
     report.notes.append(f"Training: {', '.join(trained) or 'none'}.")
     for group in groups:
         if main is not None:
-            _judge(report, group, shown)
+            _check_group(report, group, shown)
         if group.name == "test":
             _ablate(report, group, entries, main)
     return report
 
 
-def _judge(report: Report, group: Group, own: str) -> None:
-    """The bars of one set, against rest and baselines."""
+def _check_group(report: Report, group: Group, own: str) -> None:
+    """The thresholds of one set, against rest and baselines."""
     rest, mine = group.rest.mean, group.summaries[own]
     name, folder = group.name, group.name not in ("test", "unseen")
     ratio = group.ratio(own, NoMotion().name)

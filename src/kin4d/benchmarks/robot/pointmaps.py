@@ -123,7 +123,7 @@ def _speed(report: Report, task: PointmapCase, *, repeats: int) -> None:
         report.checks.append(Check("pointmap speed over MuJoCo depth", ratio, 3.0, at_least=True))
         report.notes.append(
             f"MuJoCo drew the same picture: median depth difference {difference:.1e} m. It gives "
-            "depth alone, no mask, and leaves out back faces; the bar compares like with like."
+            "depth alone, no mask, and leaves out back faces; the check compares like with like."
         )
     else:
         report.notes.append(f"MuJoCo's depth could not be drawn here ({mujoco}).")
