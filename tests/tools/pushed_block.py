@@ -1,4 +1,4 @@
-"""Small episodes in which a motley block slides past the shipped arm, to test judges with."""
+"""Small episodes in which a motley block slides past the shipped arm, to test metrics with."""
 
 from __future__ import annotations
 
