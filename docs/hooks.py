@@ -1,7 +1,7 @@
 """What mkdocs does not do by itself: benchmark tables in pages, and formulas as MathML.
 
-``{{ bench NAME }}`` becomes the tables and bars of ``benchmarks/NAME.json``. Formulas are turned
-into MathML when the pages are built, so that readers need no script from elsewhere.
+``{{ bench NAME }}`` becomes the tables and thresholds of ``benchmarks/NAME.json``. Formulas become
+MathML when the pages are built, so that readers need no script from elsewhere.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ def on_page_content(content: str, **_) -> str:
 
 
 def tables(name: str) -> str:
-    """Markdown of one benchmark: its bars, its rows grouped by columns, how it was made."""
+    """Markdown of one benchmark: its thresholds, its rows grouped by columns, how it was made."""
     result = json.loads((BENCHMARKS / f"{name}.json").read_text())
     parts = []
     if result["checks"]:
         rows = [
             {
-                "bar": check["name"],
+                "check": check["name"],
                 "measured": check["value"],
-                "wanted": f"{'≥' if check['at_least'] else '≤'} {cell(check['bar'])}",
+                "threshold": f"{'≥' if check['at_least'] else '≤'} {cell(check['bar'])}",
                 "": "met" if check["pass"] else "**missed**",
             }
             for check in result["checks"]

@@ -1,4 +1,4 @@
-"""Assembly: an episode in metres from a recording, a robot and a calibrated camera.
+"""RecordingConverter: an episode in metres from a recording, a robot and a calibrated camera.
 
 The robot's geometry and mask are computed from its joints, exactly. All else is seen in colour
 only, unless a depth annotator adds its points; they are brought to metres by the robot's.

@@ -1,4 +1,4 @@
-"""Backdrop: what is seen behind the bodies. It has a colour, but no depth and no mask id."""
+"""Background: what is visible behind the bodies. It has a colour, but no depth and no mask id."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Renderer:
     Args:
         surface: What is drawn.
         camera: The view.
-        background: See `Backdrop.paint`; or a function that paints a backdrop for a camera.
+        background: See `Background.paint`; or a function that paints a backdrop for a camera.
         floor: A floor with soft shadows, or None.
         up: World direction of the sky.
         near: Depth (m) below which nothing is drawn.

@@ -1,4 +1,4 @@
-"""Film: a rollout as a pointmap video, the room drawn once and all that moves drawn on top."""
+"""RenderedRollout: a pointmap video of a rollout; the room is rendered once, then what moves."""
 
 from __future__ import annotations
 

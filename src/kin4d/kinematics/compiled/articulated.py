@@ -24,9 +24,9 @@ class ArticulatedData(NamedTuple):
         axes: [M, 3] unit axes in the joint frames.
         sliding: [M] bool, prismatic rather than revolute.
         columns: [M] coordinate that drives each joint.
-        scale: [M] as in `Drive`.
-        shift: [M] as in `Drive`.
-        coefficients: [M, c] as in `Drive`.
+        scale: [M] as in `JointCoupling`.
+        shift: [M] as in `JointCoupling`.
+        coefficients: [M, c] as in `JointCoupling`.
         frame: [P] frame each mass point is fixed to.
         local: [P, 3] mass points in their frames, metres.
         root_mass: [P] square root of kg.

@@ -1,4 +1,4 @@
-"""DirectMap: a body asked as it is, for those that no fit follows closely. Slow."""
+"""AutogradKinematics: calls the body itself, for maps that no fit approximates. Slow."""
 
 from __future__ import annotations
 

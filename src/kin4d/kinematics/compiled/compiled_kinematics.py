@@ -1,4 +1,4 @@
-"""PointMap: a body's map q -> x(q) as mechanics steps it, many thousand times a second.
+"""CompiledKinematics: a body's map q -> x(q) as mechanics steps it, many thousand times a second.
 
 Kinetic energy needs no points as such, only an *embedding* y(q) in R^n whose length measures it:
 T = |dy/dt|^2 / 2. For mass points y is sqrt(m) x; a body whose points move in a low-dimensional
