@@ -45,7 +45,7 @@ def tables(name: str) -> str:
             {
                 "check": check["name"],
                 "measured": check["value"],
-                "threshold": f"{'≥' if check['at_least'] else '≤'} {cell(check['bar'])}",
+                "threshold": f"{'≥' if check['at_least'] else '≤'} {cell(check['threshold'])}",
                 "": "met" if check["pass"] else "**missed**",
             }
             for check in result["checks"]
