@@ -44,6 +44,7 @@ FLAGS = {
         "--motion": "--stream",
         "--search-root": "--package-path",
     },
+    "bench": {"--pictures": "--images"},
     "calibrate": {
         "--matches": "--correspondences",
         "--search-root": "--package-path",

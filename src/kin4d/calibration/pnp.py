@@ -199,7 +199,7 @@ def _doubts(
             yield (
                 f"the matches leave the {what} open by {std:.2g} {unit} (one standard deviation; "
                 f"{allowed:.2g} {unit} is allowed)",
-                "add matches spread over the picture and in depth, or give the focal length",
+                "add matches spread over the image and in depth, or give the focal length",
             )
 
 

@@ -1,4 +1,4 @@
-"""Steps of a camera, what they do to its picture, and robust least squares with them.
+"""Steps of a camera, what they do to its image, and robust least squares with them.
 
 A step is seven numbers: translation (m) and rotation vector (rad) of the camera in its own frame,
 and the change of the logarithm of its focal length.

@@ -1,4 +1,4 @@
-"""Coarse meshes: fewer triangles where a small picture would not show them anyway."""
+"""Coarse meshes: fewer triangles where a small image would not show them anyway."""
 
 from __future__ import annotations
 

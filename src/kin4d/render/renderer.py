@@ -26,7 +26,7 @@ _SHADOW = 0.45
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RenderedFrame:
-    """One picture and its geometry.
+    """One image and its geometry.
 
     Attributes:
         rgb: [H, W, 3] uint8 sRGB.
@@ -97,7 +97,7 @@ class Renderer:
         self._backdrop = (
             background(camera) if painted else Background.paint(camera, background, floor)
         )
-        self._plain = to_srgb(self._backdrop.picture)
+        self._plain = to_srgb(self._backdrop.image)
 
     def draw(
         self,
@@ -164,9 +164,9 @@ class Renderer:
         soft = gaussian_filter(hard.astype(np.float32), self.camera.height / 90)
         shadow = _SHADOW * soft * backdrop.floor
         where = shadow > 1e-3
-        picture = self._plain.copy()
-        picture[where] = to_srgb(backdrop.picture[where] * (1 - shadow[where])[:, None])
-        return picture
+        image = self._plain.copy()
+        image[where] = to_srgb(backdrop.image[where] * (1 - shadow[where])[:, None])
+        return image
 
 
 def _averaged(rgb: np.ndarray, size: tuple[int, ...]) -> np.ndarray:

@@ -17,7 +17,7 @@ from kin4d.render.renderer import RenderedFrame, Renderer
 from kin4d.tasks.simulate import Rollout
 from kin4d.tasks.task_scene import TaskScene
 
-_TABLE = 1  # mask id in the picture of the room
+_TABLE = 1  # mask id in the image of the room
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,7 +101,7 @@ def _room(scene: TaskScene, camera: Camera) -> RenderedFrame:
 
 
 def _backdrop(scene: TaskScene, camera: Camera) -> Background:
-    """The room as a picture that shadows fall on where it shows the table."""
+    """The room as an image that shadows fall on where it shows the table."""
     drawn = _room(scene, camera)
     table = (drawn.mask == _TABLE).astype(np.float32)
     return Background(to_linear(drawn.rgb), table)

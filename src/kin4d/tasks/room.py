@@ -59,7 +59,7 @@ class Room:
         azimuth = np.radians(rng.uniform(low, high))
         height = np.radians(rng.uniform(24, 48))
         fov = rng.uniform(34, 46)
-        # The span fills most of the picture's width, which is one and a half times its height.
+        # The span fills most of the image's width, which is one and a half times its height.
         distance = spec.span / (1.5 * 2 * np.tan(np.radians(fov) / 2)) * rng.uniform(0.95, 1.12)
         distance += 0.25 * spec.span
         target = np.asarray(spec.focus) + rng.uniform(-0.025, 0.025, 3)
@@ -143,7 +143,7 @@ def _quad(a, b, c, d, material: SurfaceMaterial, *, name: str = "room") -> Mesh:
 def _pattern(
     rng: np.random.Generator, color: tuple[int, int, int], *, wall: bool
 ) -> SurfaceMaterial:
-    """A material with a small repeating picture: plain, planks, checks, stripes, specks, grain."""
+    """A material with a small repeating image: plain, planks, checks, stripes, specks, grain."""
     from PIL import Image
 
     kinds = (
@@ -168,10 +168,10 @@ def _pattern(
         tone = 0.6 * tone + 0.4 * np.sin(2 * np.pi * (17 * y + 0.5 * np.cos(2 * np.pi * x)))
     elif kind == "specks":
         tone = rng.normal(0, 0.35, (_TEXELS // 8, _TEXELS // 8)).repeat(8, 0).repeat(8, 1)
-    picture = np.clip(np.array(color) * (1 + contrast * tone[..., None]), 0, 255).astype(np.uint8)
+    image = np.clip(np.array(color) * (1 + contrast * tone[..., None]), 0, 255).astype(np.uint8)
     return SurfaceMaterial(
         name=kind,
         base_color=(1.0, 1.0, 1.0, 1.0),
         roughness=0.9,
-        textures={"base_color": Image.fromarray(picture)},
+        textures={"base_color": Image.fromarray(image)},
     )

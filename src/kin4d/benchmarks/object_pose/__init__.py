@@ -57,7 +57,7 @@ def run(
     seed: int,
     objects: Path | None = None,
     weights: Sequence[str] = ("small",),
-    pictures: Path | None = None,
+    images: Path | None = None,
 ) -> Report:
     """Every method on every set of objects.
 
@@ -66,7 +66,7 @@ def run(
         seed: Of the choice of objects, states and samples.
         objects: A folder of URDF objects, as a set of its own.
         weights: Models to evaluate; see `find_weights`. Thresholds apply to the first.
-        pictures: A folder to draw fits and sweeps of test objects into.
+        images: A folder to draw fits and sweeps of test objects into.
     """
     entries = find_weights(weights)
     everywhere, apart = weight_rows(entries)
@@ -89,10 +89,10 @@ def run(
         costs = speed.run(str(main.file), quick=quick)
         report.rows, report.checks = report.rows + costs.rows, report.checks + costs.checks
         report.notes += costs.notes
-    if pictures is not None and main is not None:
+    if images is not None and main is not None:
         from kin4d.benchmarks.object_pose.images import draw_fit
 
-        draw_fit(pictures, test, str(main.file), seed=seed, count=2 if quick else 12)
+        draw_fit(images, test, str(main.file), seed=seed, count=2 if quick else 12)
     for group in dict.fromkeys(recipe.group for recipe in every):
         count = len([recipe for recipe in every if recipe.group == group])
         report.notes.append(f"{group}: {count} objects, {poses} poses each; for ablations, one.")
