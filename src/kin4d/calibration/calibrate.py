@@ -17,7 +17,7 @@ import numpy as np
 from kin4d.bodies.articulated_base import ArticulatedBodyBase
 from kin4d.calibration.correspondences import CorrespondenceSet
 from kin4d.calibration.pnp import HUBER, CameraFit, solve_camera
-from kin4d.calibration.pnp_step import project_with_jacobian, robust_fit
+from kin4d.calibration.pnp_solver import project_with_jacobian, robust_fit
 from kin4d.calibration.silhouette import SilhouetteVideo
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kin4d.calibration.pnp_init import initial_poses
-from kin4d.calibration.pnp_step import (
+from kin4d.calibration.pnp_solver import (
     Evaluate,
     huber_weight,
+    initial_poses,
     project_with_jacobian,
     robust_fit,
 )

@@ -11,7 +11,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.export.glb import VERTEX_DATA, VERTEX_INDICES, GlbBuilder
 from kin4d.export.gltf_material import MaterialTable
-from kin4d.export.material_faces import faces_by_material
+from kin4d.export.mesh_arrays import faces_by_material
 from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.material import linear_colors
