@@ -125,3 +125,8 @@ class EpisodeStore(ShardStore):
         """
         plan = {"keys": [one.identity.key for one in episodes], "per_shard": per_shard}
         return cls._write(path, plan, episodes, episode_record, per_shard)
+
+
+def shipped_episodes() -> EpisodeStore:
+    """Four small episodes that come with the package, of tasks that the shipped arm solves."""
+    return EpisodeStore(Path(__file__).parents[1] / "assets" / "episodes")
