@@ -1,7 +1,7 @@
 """Find the camera of a video from the robot in it: no checkerboard.
 
 A known camera films a robot. A few points of the robot are "clicked" with an error of 1.5 pixels;
-`calibrate` finds the camera from them, and `refine_camera` improves it on the robot's outline, if it can.
+`calibrate` finds the camera from them, and `refine_camera` improves it on the robot's outline.
 """
 
 from pathlib import Path
