@@ -1,4 +1,4 @@
-"""LumpedMass: four points with the mass and inertia of all mass points of a rigid part."""
+"""LumpedMass: four points with the mass, centre and inertia of a rigid part."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LumpedMass(NamedTuple):
 
 
 def lump_masses(points: np.ndarray, weights: np.ndarray, mass: np.ndarray) -> LumpedMass:
-    """Lumped mass of points [P, 3] (m) that follow frames by weights [P, T], of mass [P] (kg).
+    """Lumps of mass points [P, 3] (m) that follow frames by weights [P, T], of mass [P] (kg).
 
     Points that follow one frame alone, or none, are a rigid part: four equal masses at the corners
     of a tetrahedron have its mass, centre and inertia. Others stand for themselves.
