@@ -78,6 +78,8 @@ class SceneState:
         for i, state in enumerate(self.actors):
             for name, array in zip(PHASE_ARRAYS, state.phase.arrays, strict=True):
                 out[f"actor{i}/{name}"] = array
+            for name, array in state.forces.to_arrays().items():
+                out[f"actor{i}/forces/{name}"] = array
         for i, warm in enumerate(self.warm_starts):
             out[f"pair{i}"] = np.stack(warm)
         return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,11 +42,39 @@ class TotalForces:
         """The same, to add to."""
         return TotalForces(*(getattr(self, name) for name in self.__slots__))
 
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Everything as named arrays; what is None is left out."""
+        out = {"decay": np.array(self.decay), "energy": np.array(self.energy)}
+        for name in FORCE_ARRAYS:
+            if (array := getattr(self, name)) is not None:
+                out[name] = array
+        out["target_index"] = np.array([index for index, _ in self.position_targets], np.int64)
+        out["target"] = np.array([point for _, point in self.position_targets]).reshape(-1, 3)
+        return out
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> TotalForces:
+        """What `to_arrays` gave."""
+        return cls(
+            **{name: arrays[name] for name in FORCE_ARRAYS if name in arrays},
+            decay=float(arrays["decay"]),
+            energy=float(arrays["energy"]),
+            position_targets=tuple(
+                zip(arrays["target_index"].tolist(), arrays["target"], strict=True)
+            ),
+        )
+
     def damping_matrix(self, mass_matrix: np.ndarray) -> np.ndarray | None:
         """[k, k] all damping where the mass matrix is given; None if there is none."""
         if not self.decay:
             return self.damping
         return self.decay * mass_matrix + (0.0 if self.damping is None else self.damping)
+
+
+FORCE_ARRAYS = (
+    "force", "weight", "constant_force", "stiffness", "soft_limits", "damping", "hard_limits"
+)  # fmt: skip
+"""Fields of `TotalForces` that are arrays, or None."""
 
 
 class ForceAccumulator:
