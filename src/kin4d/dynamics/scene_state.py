@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +22,7 @@ class Halving(NamedTuple):
     steps_left: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ActorState:
+class ActorState(NamedTuple):
     """One actor at one instant.
 
     Attributes:
@@ -50,8 +48,7 @@ class WarmStart(NamedTuple):
     velocity: np.ndarray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SceneState:
+class SceneState(NamedTuple):
     """All actors of a scene at one instant. A step makes a new one and changes none.
 
     Attributes:

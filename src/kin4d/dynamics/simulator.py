@@ -55,6 +55,7 @@ class Simulator:
             CompiledActor(actor, actor.all_forces(shared), self._steps, halve=tolerance is None)
             for actor in scene.named_actors
         ]
+        self._no_contacts = np.zeros(len(self.actors), np.int64)
         self._detector = ContactDetector(scene, self.actors, self._contact)
         self._solver = ContactSolver(
             self._detector, self.actors, self._contact, h=h, tolerance=tolerance
@@ -72,7 +73,7 @@ class Simulator:
                 for actor in self.actors
             ),
             warm_starts=self._detector.no_impulses,
-            contact_counts=np.zeros(len(self.actors), np.int64),
+            contact_counts=self._no_contacts,
         )
 
     def from_arrays(self, arrays: Mapping[str, np.ndarray]) -> SceneState:
@@ -175,7 +176,7 @@ class Simulator:
         for _ in range(self._contact.iterations):
             solution = self._solver.solve_positions(begun, moved, h, warm_starts, solution)
             if solution.rows is None:
-                return moved, solution.warm_starts, np.zeros(len(begun), np.int64)
+                return moved, solution.warm_starts, self._no_contacts
             if not solution.rows.impulse.any():
                 moved = free
                 break

@@ -34,9 +34,14 @@ class ConstraintArrays(NamedTuple):
 
 def empty_constraints(count: int, width: int) -> ConstraintArrays:
     """`count` constraints on `width` coordinates, to be written."""
-    shapes = ((3, width), (3,), (3,), (), (), (3,))
     return ConstraintArrays(
-        np.zeros(count, np.int64), *(np.zeros((count, *shape)) for shape in shapes)
+        kind=np.zeros(count, np.int64),
+        jacobian=np.zeros((count, 3, width)),
+        velocity=np.zeros((count, 3)),
+        target=np.zeros((count, 3)),
+        friction=np.zeros(count),
+        bounce=np.zeros(count),
+        impulse=np.zeros((count, 3)),
     )
 
 

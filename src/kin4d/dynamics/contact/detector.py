@@ -77,6 +77,8 @@ class ContactDetector:
         self, states: Sequence[ActorState], warm_starts: Sequence[WarmStart]
     ) -> list[PairContacts]:
         """Contacts of all pairs that have some."""
+        if not self.pairs:
+            return []
         sets: dict[int, PointSet] = {}
 
         def points(shape: CollisionShape) -> PointSet:

@@ -98,6 +98,7 @@ class ContactSolver:
         ends = np.cumsum([0] + [actor.width for actor in actors]).tolist()
         self.columns = [slice(a, b) for a, b in pairwise(ends)]
         self._width = ends[-1]
+        self._no_impulse = np.zeros(self._width)
 
     def solve_positions(
         self,
@@ -119,23 +120,17 @@ class ContactSolver:
         if previous is not None:
             warm_starts = previous.warm_starts
         found = self._detector.find(end, warm_starts)
-        none = PositionSolution(found, [], None, np.zeros(self._width), None, {}, warm_starts)
         if previous is None and self._is_free(found, end):
-            kept = list(warm_starts)
-            for number, _, _ in found:
-                kept[number] = kept[number]._replace(
-                    position=self._detector.no_impulses[number].position
-                )
-            return none._replace(warm_starts=tuple(kept))
+            return self._no_constraints(self._without_impulses(found, warm_starts))
         contacts = sum(len(one.contacts.index) for one in found)
         limits, active = self._reached_limits(end, contacts, previous)
         count = contacts + sum(len(one.sides) for one in limits)
         targets = count
         count += sum(len(state.forces.position_targets) for state in end)
         if not count:
-            return none
+            return self._no_constraints(warm_starts)
         if previous is None or previous.inverse is None:
-            inverse, change = self._inverse_mass(start, h), np.zeros(self._width)
+            inverse, change = self._inverse_mass(start, h), self._no_impulse
         else:
             inverse, change = previous.inverse, previous.inverse @ previous.impulse
         rows = empty_constraints(count, self._width)
@@ -217,8 +212,9 @@ class ContactSolver:
 
     def _is_free(self, found: list[PairContacts], states: States) -> bool:
         """Whether nothing overlaps, is at a hard limit or has a target: then nothing has to act."""
-        if any(not one.contacts.gap.min() >= 0 for one in found):
-            return False
+        for one in found:
+            if not one.contacts.gap.min() >= 0:
+                return False
         for state in states:
             limits = state.forces.hard_limits
             if state.forces.position_targets or (
@@ -226,6 +222,20 @@ class ContactSolver:
             ):
                 return False
         return True
+
+    def _no_constraints(self, warm_starts: tuple[WarmStart, ...]) -> PositionSolution:
+        return PositionSolution([], [], None, self._no_impulse, None, {}, warm_starts)
+
+    def _without_impulses(
+        self, found: list[PairContacts], warm_starts: tuple[WarmStart, ...]
+    ) -> tuple[WarmStart, ...]:
+        if not found:
+            return warm_starts
+        kept = list(warm_starts)
+        for number, _, _ in found:
+            zero = self._detector.no_impulses[number].position
+            kept[number] = WarmStart(zero, kept[number].velocity)
+        return tuple(kept)
 
     def _solve(self, rows: ConstraintArrays, count: int, inverse: np.ndarray) -> np.ndarray:
         """[K] N s; the impulses of the first `count` rows are written there."""

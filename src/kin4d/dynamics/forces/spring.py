@@ -33,6 +33,7 @@ class Spring(Force):
         if self.matrix.ndim < 2 and (self.matrix < 0).any():
             raise InputError("stiffness cannot be negative", value=matrix, allowed=">= 0")
         self.rest = None if rest is None else np.array(rest, np.float64)
+        self._constant_force = np.zeros(0)
 
     def prepare(self, actor: ActorConstants) -> Spring:
         """The spring of one body: all of its matrix and of its rest."""
@@ -45,6 +46,7 @@ class Spring(Force):
                 value=prepared.rest.shape,
                 allowed=f"[{k}]",
             )
+        prepared._constant_force = prepared.matrix @ prepared.rest
         return prepared
 
     def load(self, context: ForceContext) -> ForceTerms:
@@ -53,6 +55,6 @@ class Spring(Force):
         stretch = context.q - self.rest
         return ForceTerms(
             stiffness=self.matrix,
-            constant_force=self.matrix @ self.rest,
+            constant_force=self._constant_force,
             energy=0.5 * float(stretch @ (self.matrix @ stretch)),
         )

@@ -165,9 +165,9 @@ def modal_nodes_from_embedding(data, q, y, jacobian):
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def modal_points_from_embedding(data, q, y, surface):
     """All surface points [S, 3], from the embedding at q: without going over the edges."""
-    rotations, _ = _rotations(data.network, q[data.first :], False)
+    rots, _ = _rotations(data.network, q[data.first :], False)
     rotation, _, origin = root_or_world(data.first, q)
-    nodes = np.empty((len(rotations), 3))
+    nodes = np.empty((len(rots), 3))
     for n in range(len(nodes)):
         a, b, d = y[3 * n : 3 * n + 3] / data.root_mass[n] - origin
         for r in range(3):
@@ -178,10 +178,9 @@ def modal_points_from_embedding(data, q, y, surface):
         for at in range(surface.begin[p], surface.begin[p + 1]):
             n, share = surface.carrier[at], surface.share[at]
             a, b, d = surface.arm[at, 0], surface.arm[at, 1], surface.arm[at, 2]
-            rot = rotations[n]
-            u += share * nodes[n, 0] + rot[0, 0] * a + rot[0, 1] * b + rot[0, 2] * d
-            v += share * nodes[n, 1] + rot[1, 0] * a + rot[1, 1] * b + rot[1, 2] * d
-            w += share * nodes[n, 2] + rot[2, 0] * a + rot[2, 1] * b + rot[2, 2] * d
+            u += share * nodes[n, 0] + rots[n, 0, 0] * a + rots[n, 0, 1] * b + rots[n, 0, 2] * d
+            v += share * nodes[n, 1] + rots[n, 1, 0] * a + rots[n, 1, 1] * b + rots[n, 1, 2] * d
+            w += share * nodes[n, 2] + rots[n, 2, 0] * a + rots[n, 2, 1] * b + rots[n, 2, 2] * d
         for r in range(3):
             out[p, r] = rotation[r, 0] * u + rotation[r, 1] * v + rotation[r, 2] * w + origin[r]
     return out
