@@ -1,7 +1,8 @@
-"""What mkdocs does not do by itself: benchmark tables in pages, and formulas as MathML.
+"""What mkdocs does not do by itself: tables and code in pages, and formulas as MathML.
 
-``{{ bench NAME }}`` becomes the tables and bars of ``benchmarks/NAME.json``. Formulas are turned
-into MathML when the pages are built, so that readers need no script from elsewhere.
+``{{ bench NAME }}`` becomes the tables and thresholds of ``benchmarks/NAME.json``, and
+``{{ example NAME }}`` the code of ``examples/NAME.py``. Formulas become MathML when the pages are
+built, so that readers need no script from elsewhere.
 """
 
 from __future__ import annotations
@@ -13,12 +14,20 @@ from pathlib import Path
 
 from latex2mathml.converter import convert
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "benchmarks"
 
 
 def on_page_markdown(markdown: str, **_) -> str:
     """mkdocs' event: runs for every page."""
+    markdown = re.sub(r"\{\{ example (\w+) \}\}", lambda found: example(found[1]), markdown)
     return re.sub(r"\{\{ bench (\w+) \}\}", lambda found: tables(found[1]), markdown)
+
+
+def example(name: str) -> str:
+    """Markdown of one example: its file, as a block of code."""
+    code = (ROOT / "examples" / f"{name}.py").read_text()
+    return f'```python title="examples/{name}.py"\n{code}```'
 
 
 def on_page_content(content: str, **_) -> str:
@@ -37,15 +46,15 @@ def on_page_content(content: str, **_) -> str:
 
 
 def tables(name: str) -> str:
-    """Markdown of one benchmark: its bars, its rows grouped by columns, how it was made."""
+    """Markdown of one benchmark: its thresholds, its rows grouped by columns, how it was made."""
     result = json.loads((BENCHMARKS / f"{name}.json").read_text())
     parts = []
     if result["checks"]:
         rows = [
             {
-                "bar": check["name"],
+                "check": check["name"],
                 "measured": check["value"],
-                "wanted": f"{'≥' if check['at_least'] else '≤'} {cell(check['bar'])}",
+                "threshold": f"{'≥' if check['at_least'] else '≤'} {cell(check['threshold'])}",
                 "": "met" if check["pass"] else "**missed**",
             }
             for check in result["checks"]

@@ -5,8 +5,6 @@ Thresholds are a little under what was measured; they hold for better weights to
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -15,13 +13,13 @@ import kin4d
 from kin4d.benchmarks.world.image_metrics import psnr
 from kin4d.benchmarks.world.regions import composited, moving_region
 from kin4d.bodies.articulated import ArticulatedBody
-from kin4d.episodes.store import EpisodeStore
+from kin4d.episodes.store import shipped_episodes
 from kin4d.geometry.sampling import sample_surface
 from kin4d.kinematics.arms import load_arm
 from kin4d.objects.procedural.categories import make_object
 from kin4d.world.episode_observation import episode_observation
 
-EPISODES = EpisodeStore(Path(kin4d.__file__).parent / "assets" / "episodes")
+EPISODES = shipped_episodes()
 
 
 def largest_moving_link(body: ArticulatedBody) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from kin4d.errors import InputError
+from kin4d.renamed import ROBOTS
 
 if TYPE_CHECKING:
     from kin4d.bodies.body import Body
@@ -44,7 +46,7 @@ def load(
     material: Material | str | None = None,
     up: UpAxis | None = None,
     size: float | None = None,
-    pin: Sequence[str] = (),
+    pin: str | Sequence[str] = (),
     dof: int | None = None,
     seed: int = 0,
     package_path: Sequence[str | Path] = (),
@@ -60,36 +62,45 @@ def load(
         body_type: learned (`LearnedBody`), articulated (rigid parts on predicted joints), rigid, a
             soft solid, or a thin sheet. Auto is articulated if the network knows such shapes and
             finds a part that moves, else rigid.
-        weights: Of learned and articulated bodies; see `kin4d.neurok.from_pretrained`.
+        weights: Weights of learned and articulated bodies; see `kin4d.neurok.from_pretrained`.
         material: A name or a `Material`: density, thickness and stiffness.
         up: The axis of a mesh file that points up; see `Mesh.load`. Clips are z-up.
         size: Metres of the diagonal of its bounding box; None keeps the file's.
-        pin: Sides (`SIDES`) of a solid or a sheet that are fixed.
-        dof: How many coordinates a learned body gets; None lets the spectrum decide.
-        seed: Of an object category.
+        pin: Fixed sides (`SIDES`) of a solid or a sheet.
+        dof: Number of coordinates of a learned body; by default it follows from its spectrum.
+        seed: Seed of an object category: each gives another object.
         package_path: Folders in which package:// meshes of a URDF are searched.
     """
     from kin4d.dynamics.materials import material as material_of
     from kin4d.geometry.io.mesh_file import READS
 
+    if not isinstance(what, str | Path):
+        raise InputError("what to load", value=what, allowed="a path or a name")
+    if body_type not in get_args(BodyType):
+        raise InputError("body type", value=body_type, allowed=", ".join(get_args(BodyType)))
     what = str(what)
-    suffix = Path(what).suffix.lower()
-    if suffix in READS or suffix == ".npz":
-        mesh = _read(what, up, size)
+    if Path(what).suffix.lower() in (*READS, ".npz"):
         chosen = material_of(material) if material is not None else None
-        return _mesh_body(mesh, body_type, weights, chosen, pin, dof)
-    if body_type != "auto" or pin or size is not None or dof is not None:
+        pin = (pin,) if isinstance(pin, str) else tuple(pin)
+        _check_options(body_type, pin, dof)
+        return _mesh_body(_read(what, up, size), body_type, weights, chosen, pin, dof)
+    options = {"up": up, "size": size, "pin": pin or None, "dof": dof}
+    given = [name for name, value in options.items() if value is not None]
+    if body_type != "auto":
+        given.append("body type")
+    if given:
         raise InputError(
-            f"'{what}' is made of rigid links: body type, pin, size and dof are for mesh files",
-            allowed=", ".join(READS),
+            f"options for mesh files and clips were given with '{what}'",
+            value=", ".join(given),
+            allowed=f"with {', '.join(READS)}, .npz",
+            hint="leave them out",
         )
     return _named_body(what, seed, package_path)
 
 
 def side_vertices(vertices: np.ndarray, side: str) -> np.ndarray:
-    """[V] bool: within a fiftieth of the extent of one side of a box around vertices [V, 3]."""
-    if side not in SIDES:
-        raise InputError("there is no such side", value=side, allowed=", ".join(SIDES))
+    """[V] bool: whether vertices [V, 3] are within 2 % of the extent from a side (`SIDES`)."""
+    _check_side(side)
     axis, sign = SIDES[side]
     along = sign * vertices[:, axis]
     return along >= along.max() - 0.02 * max(np.ptp(along), 1e-9)
@@ -128,13 +139,38 @@ def _named_body(name: str, seed: int, package_path: Sequence[str | Path]) -> Bod
         return machines[name]()
     if name in CATEGORIES:
         return make_object(name, seed).body()
-    if Path(name).suffix or len(Path(name).parts) > 1 or name in list_robots():
+    robots = list_robots()
+    if Path(name).suffix.lower() in (".urdf", ".xml") or name in robots:
         return load_robot(name, search_roots=package_path)
+    near = get_close_matches(name, [*machines, *CATEGORIES, *robots], n=3)
+    old = f"it is called {ROBOTS[name]} now" if name in ROBOTS else None
     raise InputError(
         f"there is nothing called '{name}' to load",
         allowed=f"a file ({', '.join(READS)}, .npz, .urdf, .xml); a robot (kin4d robot --list); "
         f"{', '.join(machines)}; or an object: {', '.join(CATEGORIES)}",
+        hint=old or (f"did you mean {' or '.join(near)}" if near else None),
     )
+
+
+def _check_options(body_type: BodyType, pin: Sequence[str], dof: int | None) -> None:
+    """Refuse options that do not belong to a body type, before the mesh is read."""
+    if dof is not None and body_type != "learned":
+        raise InputError("dof is for learned bodies", value=dof, allowed="body type learned")
+    if dof is not None and dof < 1:
+        raise InputError("dof of a learned body", value=dof, allowed=">= 1")
+    if pin and body_type not in ("solid", "sheet"):
+        raise InputError(
+            f"a body of type {body_type} cannot be pinned",
+            value=", ".join(pin),
+            allowed="body type solid or sheet",
+        )
+    for side in pin:
+        _check_side(side)
+
+
+def _check_side(side: str) -> None:
+    if side not in SIDES:
+        raise InputError("side of a body", value=side, allowed=", ".join(SIDES))
 
 
 def _mesh_body(
@@ -151,12 +187,6 @@ def _mesh_body(
     from kin4d.bodies.rigid import RigidBody
     from kin4d.dynamics.materials import Material
 
-    if dof is not None and body_type != "learned":
-        raise InputError("dof is for learned bodies", value=dof, allowed="body type learned")
-    if pin and body_type not in ("solid", "sheet"):
-        raise InputError(
-            f"a body of type {body_type} cannot be pinned", hint="choose body type sheet or solid"
-        )
     material = given or Material()
     if body_type in ("auto", "learned", "articulated"):
         predicted = _predicted_body(mesh, body_type, weights, material.mass_of(mesh), dof)

@@ -44,6 +44,7 @@ FLAGS = {
         "--motion": "--stream",
         "--search-root": "--package-path",
     },
+    "bench": {"--pictures": "--images"},
     "calibrate": {
         "--matches": "--correspondences",
         "--search-root": "--package-path",
@@ -65,7 +66,11 @@ FLAGS = {
         "--without": "--remove-link",
     },
     "train": {"--out": "--output", "--rate": "--lr"},
-    "train neurok": {"--shares": "--mix", "--start": "--init-weights"},
+    "train neurok": {
+        "--motion": "--output-type",
+        "--shares": "--mix",
+        "--start": "--init-weights",
+    },
     "train object-world": {
         "--length": "--window-frames",
         "--start": "--init-weights",

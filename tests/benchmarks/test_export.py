@@ -33,6 +33,6 @@ def test_report(monkeypatch) -> None:
         assert set(row) == {"format", "seconds", "MB", "ratio"}
         assert row["seconds"] > 0
         assert row["MB"] > 0
-    assert [(check.bar, check.at_least) for check in report.checks] == [(3.0, False)] * 2
+    assert [(check.threshold, check.at_least) for check in report.checks] == [(3.0, False)] * 2
     assert report.checks[0].value == report.rows[1]["ratio"]
     report.to_dict(name="export", seed=0, quick=True)

@@ -66,8 +66,8 @@ def test_sets_hold_the_right_categories() -> None:
 
 
 def test_truth_scores_as_the_truth(case) -> None:
-    judge = PoseMetrics(case.mesh, case.goals[0], seed=1, points=4000)
-    floor, rest = judge.score(case.goals[0]), judge.score(case.mesh.vertices)
+    metrics = PoseMetrics(case.mesh, case.goals[0], seed=1, points=4000)
+    floor, rest = metrics.score(case.goals[0]), metrics.score(case.mesh.vertices)
     assert floor.iou == floor.moved_iou == 1
     assert floor.error < 1e-12
     assert floor.spurious < 1e-12
@@ -83,10 +83,10 @@ def test_truth_scores_as_the_truth(case) -> None:
 def test_trembling_still_parts_and_stretching_are_noticed() -> None:
     mesh = box((0.2, 0.2, 0.2))
     goal = mesh.vertices
-    judge = PoseMetrics(mesh, goal + np.array([0.5, 0.0, 0.0]), seed=0, points=1000)
+    metrics = PoseMetrics(mesh, goal + np.array([0.5, 0.0, 0.0]), seed=0, points=1000)
     stretched = mesh.vertices * [1.1, 1.0, 1.0]
-    assert np.isnan(judge.score(stretched).spurious)
-    assert judge.score(mesh.vertices * 1.1).stretch == pytest.approx(0.1)
+    assert np.isnan(metrics.score(stretched).spurious)
+    assert metrics.score(mesh.vertices * 1.1).stretch == pytest.approx(0.1)
     still = PoseMetrics(mesh, goal, seed=0, points=1000)
     trembling = still.score(goal + np.array([0.0, 0.0, MOVED]))
     assert trembling.spurious == pytest.approx(MOVED)

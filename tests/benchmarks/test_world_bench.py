@@ -74,9 +74,7 @@ def test_everything_is_measured(
     store: Path, weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cases, "_has_robots", lambda: False)
-    report = world.run(
-        quick=True, seed=0, episodes=store, weights=[str(weights)], pictures=tmp_path
-    )
+    report = world.run(quick=True, seed=0, episodes=store, weights=[str(weights)], images=tmp_path)
     kinds = {next(iter(row)) for row in report.rows}
     assert kinds == {
         "set",

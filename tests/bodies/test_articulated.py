@@ -166,8 +166,8 @@ def test_a_body_needs_a_surface() -> None:
         ArticulatedBody([Link("a")], [])
 
 
-@pytest.mark.parametrize("leader", ["ab", "bc", "nobody"])
-def test_following_in_circles_or_nobody_is_refused(leader) -> None:
+@pytest.mark.parametrize("leader", ["ab", "bc", "missing"])
+def test_mimics_in_circles_or_of_missing_joints_are_refused(leader) -> None:
     first = joined(("a", "b"), mimic=Mimic.linear("bc"))
     second = joined(("b", "c"), mimic=Mimic.linear(leader))
     with pytest.raises(InputError, match="mimics"):

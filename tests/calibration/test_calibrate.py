@@ -8,7 +8,7 @@ from kin4d.bodies.robot.robot_body import RobotBody
 from kin4d.calibration.calibrate import calibrate, refine_camera
 from kin4d.calibration.correspondences import Correspondence, CorrespondenceSet
 from kin4d.calibration.overlay import overlay, overlay_sheet
-from kin4d.calibration.pnp_step import perturbed
+from kin4d.calibration.pnp_solver import perturbed
 from kin4d.calibration.silhouette import SilhouetteVideo
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera

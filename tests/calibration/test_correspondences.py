@@ -48,7 +48,7 @@ def test_an_unknown_link_lists_the_links(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"pixel": [320, 5]}, "outside the picture"),
+        ({"pixel": [320, 5]}, "outside the image"),
         ({"pixel": [float("nan"), 5]}, "'pixel' must be 2 finite"),
         ({"pixel": [5]}, "'pixel' must be 2 finite"),
         ({"point": [0, 0, "up"]}, "'point' must be 3 finite"),

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kin4d.calibration.pnp import solve_camera
-from kin4d.calibration.pnp_step import perturbed, project_with_jacobian
+from kin4d.calibration.pnp_solver import perturbed, project_with_jacobian
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
 

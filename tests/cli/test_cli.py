@@ -49,12 +49,12 @@ def test_inspect_json(capsys, mesh_file: Path) -> None:
 
 
 def test_inspect_repair_says_what_it_did(capsys, tmp_path: Path) -> None:
-    broken, mended = tmp_path / "broken.obj", tmp_path / "mended.obj"
+    broken, repaired = tmp_path / "broken.obj", tmp_path / "repaired.obj"
     broken.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv nan 0 0\nf 1 2 3\nf 1 2 4\nf 1 1 2\n")
-    code, out, err = run(capsys, "inspect", broken, "--repair", mended)
+    code, out, err = run(capsys, "inspect", broken, "--repair", repaired)
     assert code == 0, err
     assert "NaN" in out
-    assert run(capsys, "inspect", mended, "--json")[0] == 0
+    assert run(capsys, "inspect", repaired, "--json")[0] == 0
 
 
 @pytest.mark.parametrize("suffix", [".glb", ".npz", ".gif", ".pc2", ""])

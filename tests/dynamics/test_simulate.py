@@ -19,6 +19,8 @@ from kin4d.dynamics.forces import (
     Actuator,
     Damping,
     DragConstraint,
+    Force,
+    ForceTerms,
     Limits,
     Push,
     Spring,
@@ -79,8 +81,8 @@ def test_a_tumbling_body_keeps_momentum_and_flips() -> None:
     run = simulate(Scene([spinning((1e-3, 6.0, 0))], gravity=False), seconds=8)
     clip, body = run.clips[0], FloatingBase(RigidBody(box((0.3, 0.2, 0.1))))
     q = torch.from_numpy(clip.q)
-    turn = body.root_pose(q)[:, :3, :3].numpy()
-    assert turn[:, 1, 1].min() < -0.9, "the middle axis turns over (Dzhanibekov)"
+    rotation = body.root_pose(q)[:, :3, :3].numpy()
+    assert rotation[:, 1, 1].min() < -0.9, "the middle axis turns over (Dzhanibekov)"
     assert drift(run) < 1e-6 or np.ptp(run.energy) < 1e-8 * run.energy[0]
     np.testing.assert_allclose(clip.q[:, 0], 0.3 * clip.times, atol=1e-9)
     # Angular momentum, from finite rotations between frames an instant apart.
@@ -98,7 +100,7 @@ def test_a_soft_body_bounces_between_smooth_limits_without_loss() -> None:
     run = simulate(actor, seconds=2)
     assert np.abs(run.clips[0].q[:, 0]).max() > 1.45, "it goes beyond where the limit sets in"
     assert drift(run) < 1e-4
-    assert 0 < run.map_errors[0] < 1e-3
+    assert 0 < run.reduction_errors[0] < 1e-3
 
 
 def test_a_plate_hung_by_a_corner_swings_over_to_the_other_side() -> None:
@@ -120,8 +122,8 @@ def test_a_plate_hung_by_a_corner_swings_over_to_the_other_side() -> None:
 
 def test_with_a_tolerance_fast_turns_and_impacts_are_followed_closely() -> None:
     arm = pendulum(count=3, length=0.3)
-    stops = Limits(restitution=0.0, bounds=[[-0.4, 3.0], [-3.0, 0.1], [-0.2, 0.2]])
-    actor = Actor(arm, q=[1.5, -0.5, 0.1], forces=[stops], contacts=0)
+    limits = Limits(restitution=0.0, bounds=[[-0.4, 3.0], [-3.0, 0.1], [-0.2, 0.2]])
+    actor = Actor(arm, q=[1.5, -0.5, 0.1], forces=[limits], contacts=0)
     exact = simulate(actor, seconds=1, dt=1 / 480, tolerance=1e-8)
     coarse, fine = (simulate(actor, seconds=1, tolerance=t).clips[0] for t in (None, 1e-6))
     assert exact.clips[0].q is not None
@@ -164,18 +166,18 @@ def test_torque_damping_and_servo() -> None:
     assert run.clips[0].q[-1, 0] == pytest.approx(0.8, abs=1e-3)
 
 
-def test_a_led_place_is_where_it_should_be() -> None:
+def test_a_point_with_a_position_target_is_there() -> None:
     body = pendulum(count=2, length=0.5)
     at = (0.0, 0.0, -1.0)
-    lead = DragConstraint(at, lambda t: np.array([0.2 * np.sin(3 * t), 0, -0.95]), stiffness=None)
-    start = Actor(body, q=[0.3175604, -0.6351208], forces=[lead], contacts=0)
+    drag = DragConstraint(at, lambda t: np.array([0.2 * np.sin(3 * t), 0, -0.95]), stiffness=None)
+    start = Actor(body, q=[0.3175604, -0.6351208], forces=[drag], contacts=0)
     run = simulate(start, seconds=1)
     tip = run.clips[0].vertices[:, np.abs(body.rest.vertices - at).sum(1).argmin()]
     expected = 0.2 * np.sin(3 * run.clips[0].times)
     assert np.abs(tip[:, 0] - expected).max() < 0.08
     other = DragConstraint((0.0, 0.0, -0.5), (0.3, 0.0, -0.5), stiffness=None)
     with pytest.raises(DivergedError, match="contradict") as caught:
-        simulate(Actor(body, forces=[lead, other]), seconds=1)
+        simulate(Actor(body, forces=[drag, other]), seconds=1)
     assert len(caught.value.simulation.clips[0]) >= 1
 
 
@@ -209,11 +211,9 @@ def test_bad_actors_are_refused() -> None:
 
 
 def test_a_diverging_run_keeps_its_frames() -> None:
-    class Explosion:
-        def load(self, state):
-            from kin4d.dynamics.forces import ForceTerms
-
-            return ForceTerms(coordinates=np.full(2, np.nan if state.time > 0.1 else 0.0))
+    class Explosion(Force):
+        def load(self, context):
+            return ForceTerms(coordinates=np.full(2, np.nan if context.time > 0.1 else 0.0))
 
     with pytest.raises(DivergedError, match=r"step \d+ .*momentum|coordinates") as caught:
         simulate(Actor(pendulum(), forces=[Explosion()]), seconds=1)

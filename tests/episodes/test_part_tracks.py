@@ -38,22 +38,22 @@ def test_points_of_the_first_frame_are_seen_where_their_part_carries_them(episod
 
 def test_parts_belong_to_things_and_survive_the_store(episode):
     parts = episode.parts
-    owner = np.array([0, 1, *parts.things])
+    owner = np.array([0, 1, *parts.object_ids])
     np.testing.assert_array_equal(owner[parts.mask], episode.video.mask)
-    assert len(parts.things) > len(set(parts.things))  # a cabinet and its drawer
+    assert len(parts.object_ids) > len(set(parts.object_ids))  # a cabinet and its drawer
     record = episode_record(episode)
     back = restore_episode(record.line, record.arrays).parts
     np.testing.assert_array_equal(back.mask, parts.mask)
     np.testing.assert_allclose(back.motions, parts.motions, atol=1e-6)
-    assert back.things == parts.things
+    assert back.object_ids == parts.object_ids
 
 
 def test_parts_that_do_not_fit_are_refused():
     mask = np.zeros((2, 3, 4), np.uint8)
     with pytest.raises(InputError, match="wrong shape"):
-        PartTracks(mask=mask, motions=np.zeros((2, 1, 3, 4)), things=(2,))
+        PartTracks(mask=mask, motions=np.zeros((2, 1, 3, 4)), object_ids=(2,))
     with pytest.raises(InputError, match="not there"):
-        PartTracks(mask=mask + 5, motions=np.tile(np.eye(4), (2, 1, 1, 1)), things=(2,))
+        PartTracks(mask=mask + 5, motions=np.tile(np.eye(4), (2, 1, 1, 1)), object_ids=(2,))
 
 
 def test_parts_of_picked_frames_move_from_the_first_of_these(episode):

@@ -1,4 +1,4 @@
-"""Clips to write, and independent judges of GLB files: a reader and Khronos' validator."""
+"""Clips to write, and independent checks of GLB files: a reader and Khronos' validator."""
 
 from __future__ import annotations
 

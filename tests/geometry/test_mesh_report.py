@@ -1,4 +1,4 @@
-"""Inspection and repair: every defect is counted, and mended without touching the rest."""
+"""Inspection and repair: every defect is counted, and repaired without touching the rest."""
 
 from __future__ import annotations
 

@@ -74,10 +74,10 @@ def test_it_is_compiled_by_its_frames(two_boxes: Mesh, weights: Path, up: str) -
     assert isinstance(found, SkinnedKinematics)
     assert found.error < 1e-3 * body.rest.bbox_diagonal
     q = body.sample(1, seed=2)[0]
-    points = found.points(q.numpy(), found.embed(q.numpy())[0])
-    np.testing.assert_allclose(points, body.points(q).numpy(), atol=4e-3)
+    at = found.at(q.numpy())
+    np.testing.assert_allclose(at.mass_points, body.points(q).numpy(), atol=4e-3)
     expected = places.points(body.vertices(q).numpy())
-    np.testing.assert_allclose(found.places(q.numpy()), expected, atol=4e-3)
+    np.testing.assert_allclose(at.surface_points, expected, atol=4e-3)
 
 
 def test_points_that_move_by_themselves_have_no_frames(two_boxes: Mesh, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_grasp_holds_by_friction_alone() -> None:
 
 
 def scene_gripper(scene) -> list[float]:
-    return np.asarray(scene.script.path.actions().gripper).tolist()
+    return np.asarray(scene.spec.trajectory.actions().gripper).tolist()
 
 
 def test_noise_leaves_the_gripper_alone_and_breaks_the_task() -> None:

@@ -27,14 +27,14 @@ def test_looking_is_rigid_and_tilts_the_approach(at, yaw: float, tilt: float) ->
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(_METRES, _METRES, _ANGLES), min_size=1, max_size=4))
 def test_actions_end_where_the_path_does(ways) -> None:
-    path = Trajectory(grasp_pose(np.zeros(3)))
+    trajectory = Trajectory(grasp_pose(np.zeros(3)))
     for x, y, yaw in ways:
-        path.go(grasp_pose(np.array([x, y, 0.1]), yaw=yaw))
-    path.grip(0.0).wait(0.2)
-    actions = path.actions()
-    poses = integrate(values_to_poses(actions.values, "rotvec"), path.start, frame="base")
-    assert np.abs(poses[-1] - path.end).max() < 1e-6
+        trajectory.go(grasp_pose(np.array([x, y, 0.1]), yaw=yaw))
+    trajectory.grip(0.0).wait(0.2)
+    actions = trajectory.actions()
+    poses = integrate(values_to_poses(actions.values, "rotvec"), trajectory.start, frame="base")
+    assert np.abs(poses[-1] - trajectory.end).max() < 1e-6
     assert actions.fps == RATE
     assert actions.gripper is not None
     assert actions.gripper[-1] == 0.0
-    assert abs(len(actions) / RATE - sum(leg.seconds for leg in path.legs)) < 1 / RATE
+    assert abs(len(actions) / RATE - sum(leg.seconds for leg in trajectory.legs)) < 1 / RATE

@@ -1,4 +1,4 @@
-"""Small episodes in which a motley block slides past the shipped arm, to test judges with."""
+"""Small episodes in which a motley block slides past the shipped arm, to test metrics with."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def pushed_block(number: int = 0, /, *, speed: float = 2.0, **changes: Any) -> E
         mask[block][seen] = parts[block][seen] = FIRST
         motions[t, 0, 0, 3] = (left - LEFT) * DEPTH / video.camera.K[0, 0]
     moved = replace(video, rgb=rgb, xyz=xyz, mask=mask, names=("kin4d_arm", "block"))
-    truth = PartTracks(mask=parts, motions=motions, things=(FIRST,))
+    truth = PartTracks(mask=parts, motions=motions, object_ids=(FIRST,))
     return replace(episode, video=moved, parts=truth, **changes)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from kin4d.world.diffusion.batch import VideoBatch, videos_of
+from kin4d.world.diffusion.batch import VideoBatch, codec_videos
 from kin4d.world.diffusion.codec import PcaCodec, fit_pca
 from kin4d.world.diffusion.config import DiffusionConfig
 from kin4d.world.diffusion.control import hash_words
@@ -82,4 +82,4 @@ def toy() -> Callable[..., DiffusionConfig]:
 @pytest.fixture(scope="session")
 def pca() -> PcaCodec:
     """Fitted to toy clips."""
-    return fit_pca(videos_of(make_clips([0, 1, 2])), 16)
+    return fit_pca(codec_videos(make_clips([0, 1, 2])), 16)

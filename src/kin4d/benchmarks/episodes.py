@@ -78,13 +78,13 @@ def _speed(*, quick: bool, seed: int) -> Report:
             }
         )
     checks = [Check("episodes per hour per core at 64 x 96", rate[64], RATE, at_least=True)]
-    found = _pictures(seed)
+    found = _images(seed)
     return Report(
         rows=rows + found.rows, checks=checks + found.checks, ratios=found.ratios, notes=found.notes
     )
 
 
-def _pictures(seed: int) -> Report:
+def _images(seed: int) -> Report:
     """The same scene through MuJoCo's own renderer, with and without shadows and smooth edges."""
     scene = TASKS["lift"].build(seed)
     rollout = simulate_task(scene, TASKS["lift"].expert(scene))
@@ -99,14 +99,14 @@ def _pictures(seed: int) -> Report:
         ratio[look] = theirs[1] / ours
         for who, seconds in (("kin4d", ours), (f"MuJoCo ({theirs[0]})", theirs[1])):
             each = 1000 * seconds / len(rollout.q)
-            rows.append({"pictures by": who, "look": look, "ms per frame": each})
+            rows.append({"images by": who, "look": look, "ms per frame": each})
     name = "times faster than MuJoCo's renderer on the same scene, as episodes are drawn"
     return Report(
         rows=rows,
         checks=[Check(name, ratio["shadows, 4 samples per pixel"], RATIO, at_least=True)],
-        ratios={f"pictures, MuJoCo / kin4d, {look}": value for look, value in ratio.items()},
+        ratios={f"images, MuJoCo / kin4d, {look}": value for look, value in ratio.items()},
         notes=[
-            "pictures are colour, depth or XYZ, and masks; processor time, all threads together",
+            "images are colour, depth or XYZ, and masks; processor time, all threads together",
             "kin4d's shadows are drawn in the plain look too; MuJoCo's are not",
         ],
     )

@@ -103,8 +103,8 @@ def _read_by_us(folder: Path, arrow: Any, parquet: Any) -> float:
         "episode_index": [0] * _ROWS,
     }
     parquet.write_table(arrow.table(columns), folder / "data/chunk-000/episode_000000.parquet")
-    pictures = np.full((_ROWS, 64, 96, 3), 120, np.uint8)
-    write_video(pictures, folder / f"videos/chunk-000/{video}/episode_000000.mp4", fps=30)
+    images = np.full((_ROWS, 64, 96, 3), 120, np.uint8)
+    write_video(images, folder / f"videos/chunk-000/{video}/episode_000000.mp4", fps=30)
     found = open_dataset(folder).read(0)
     assert isinstance(found, Recording)
     joints, frames = found.motions["state_joint"].values, found.view()[1].read()[0]

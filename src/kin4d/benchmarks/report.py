@@ -1,4 +1,4 @@
-"""Report: what a benchmark found, and whether it met its bars."""
+"""Report: what a benchmark found, and whether it met its thresholds."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _RECORDED = (
 
 @dataclass(frozen=True)
 class Check:
-    """One bar: a measured value against what was promised.
+    """A measured value against a threshold.
 
     Attributes:
         name: What was promised, in words.
         value: What was measured.
-        bar: The promise.
-        at_least: Whether larger is better (value >= bar) or smaller (value <= bar).
+        threshold: The largest value allowed, or the smallest.
+        at_least: Whether larger is better (value >= threshold) or smaller.
     """
 
     name: str
     value: float
-    bar: float
+    threshold: float
     at_least: bool = False
 
     @property
     def passed(self) -> bool:
-        """Whether the bar was met."""
-        return self.value >= self.bar if self.at_least else self.value <= self.bar
+        """Whether the threshold was met."""
+        return self.value >= self.threshold if self.at_least else self.value <= self.threshold
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -58,7 +58,7 @@ class Report:
     Attributes:
         rows: The table: one flat dict per row, the same keys in each table.
         ratios: Figures relative to a reference measured in the same run.
-        checks: One per bar.
+        checks: One per threshold.
         notes: What a reader must know to read the table.
         weights: Hash of the weights used, by model name.
     """

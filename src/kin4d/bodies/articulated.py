@@ -1,4 +1,4 @@
-"""TreeBody: rigid links joined in a tree, with exact batched forward kinematics."""
+"""ArticulatedBody: rigid links joined in a tree, with exact batched forward kinematics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drive: from a tree's coordinates to the values of all its joints."""
+"""JointCoupling: from a tree's coordinates to the values of all its joints."""
 
 from __future__ import annotations
 

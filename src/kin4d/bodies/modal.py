@@ -230,7 +230,7 @@ class ModalBody:
 
 
 def _ties(modes: Modes) -> EdgeNetwork:
-    """Ties between near nodes. Held nodes stay; where none is held, the centre of mass does."""
+    """Edges between near nodes. Pinned nodes are fixed; without any, the centre of mass is."""
     count = len(modes.nodes)
     start, end = knn_edges(modes.nodes, _NEIGHBOURS).T.copy()
     arms = modes.nodes[end] - modes.nodes[start]

@@ -1,7 +1,7 @@
 """A fixed camera from a robot's known motion and a video of it.
 
 Clicked matches give a first camera (`kin4d.calibration.pnp`). It is then refined until the robot's
-outline lies on edges of the picture: in each round every outline pixel looks for the clearest edge
+outline lies on edges of the image: in each round every outline pixel looks for the clearest edge
 across it, and the camera takes the robust least-squares step that brings outlines to edges and
 clicked points to their pixels (after Harris's RAPID tracker, 1990, over many frames at once).
 The result is kept only if it is better on frames that took no part.
@@ -17,7 +17,7 @@ import numpy as np
 from kin4d.bodies.articulated_base import ArticulatedBodyBase
 from kin4d.calibration.correspondences import CorrespondenceSet
 from kin4d.calibration.pnp import HUBER, CameraFit, solve_camera
-from kin4d.calibration.pnp_step import project_with_jacobian, robust_fit
+from kin4d.calibration.pnp_solver import project_with_jacobian, robust_fit
 from kin4d.calibration.silhouette import SilhouetteVideo
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
@@ -35,8 +35,8 @@ class AlignmentScore:
     """How well a camera's robot agrees with frames that were not used to fit it.
 
     Attributes:
-        edge_px: Mean distance from the robot's outline to edges in the picture (px).
-        motion_iou: Overlap of where the robot moved and where the picture changed, 0 to 1.
+        edge_px: Mean distance from the robot's outline to edges in the image (px).
+        motion_iou: Overlap of where the robot moved and where the image changed, 0 to 1.
         click_px: Root mean square distance of the clicked matches (px).
     """
 
@@ -55,7 +55,7 @@ class CameraRefinement:
         before: Agreement of the camera given.
         after: Agreement of the refined camera, accepted or not.
         frames: Frames the refinement looked at.
-        held_out: Frames both cameras were judged on.
+        held_out: Frames both cameras were evaluated on.
     """
 
     camera: Camera
@@ -121,13 +121,13 @@ def refine_camera(
         camera: The start, a few pixels off at most; its size is that of the frames.
         matches: Clicked points that go on counting; without them, outlines alone decide.
         free_focal: Whether the focal length may change.
-        use: How many frames to fit on, spread over the clip; as many others judge the result.
-        reach: How many pixels the outline may be off; 2.5 % of the picture's width if None.
+        use: How many frames to fit on, spread over the clip; as many others evaluate the result.
+        reach: How many pixels the outline may be off; 2.5 % of the image's width if None.
     """
     video = SilhouetteVideo(body, q, frames)
     if frames.shape[1:3] != (camera.height, camera.width):
         raise InputError(
-            "the camera is for pictures of another size",
+            "the camera is for images of another size",
             value=(camera.width, camera.height),
             allowed=f"{frames.shape[2]} x {frames.shape[1]} pixels, as the video",
         )

@@ -5,7 +5,7 @@ The file is JSON; anything else in it is ignored, so it may carry comments::
     {"size": [320, 192], "aspect": 1.0,
      "matches": [{"frame": 0, "pixel": [u, v], "link": "panda_link0", "point": [x, y, z]}, ...]}
 
-`size` is the picture's width and height in pixels, `aspect` (1 if left out) its vertical over its
+`size` is the image's width and height in pixels, `aspect` (1 if left out) its vertical over its
 horizontal focal length, `pixel` counts from (0, 0) at the centre of the top-left pixel, and `point`
 is in the link's frame in metres (its origin if left out).
 """
@@ -26,7 +26,7 @@ from kin4d.files import read_json
 
 @dataclass(frozen=True)
 class Correspondence:
-    """A point that is known both on the robot and in the picture.
+    """A point that is known both on the robot and in the image.
 
     Attributes:
         frame: Index in the video.
@@ -47,8 +47,8 @@ class CorrespondenceSet:
 
     Attributes:
         matches: The clicks.
-        width: Of the picture, in pixels.
-        height: Of the picture, in pixels.
+        width: Of the image, in pixels.
+        height: Of the image, in pixels.
         aspect: Vertical over horizontal focal length.
     """
 
@@ -107,7 +107,7 @@ def read_correspondences(path: str | Path) -> CorrespondenceSet:
         u, v = _numbers(entry.get("pixel"), 2, f"{where}: 'pixel'")
         if not (-0.5 <= u <= width - 0.5 and -0.5 <= v <= height - 0.5):
             raise InputError(
-                f"{where} is outside the picture",
+                f"{where} is outside the image",
                 value=(u, v),
                 allowed=f"u from 0 to {width - 1:g}, v from 0 to {height - 1:g}",
             )

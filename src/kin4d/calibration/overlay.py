@@ -1,4 +1,4 @@
-"""The robot drawn over the picture it should cover: the check that a camera is right."""
+"""The robot drawn over the image it should cover: the check that a camera is right."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from kin4d.geometry.camera import Camera
 
 
 def overlay(
-    picture: np.ndarray,
+    image: np.ndarray,
     mask: np.ndarray,
     *,
     tint: tuple[int, int, int] = (0, 200, 120),
     line: tuple[int, int, int] = (255, 0, 200),
     opacity: float = 0.25,
 ) -> np.ndarray:
-    """`picture` with what `mask` covers tinted and outlined, [H, W, 3] uint8.
+    """`image` with what `mask` covers tinted and outlined, [H, W, 3] uint8.
 
     Args:
-        picture: [H, W, 3] uint8.
+        image: [H, W, 3] uint8.
         mask: [H, W] ids: 0 for background, then one per thing; borders between any two are drawn.
             A frame of `PointmapVideo.mask` serves.
         tint: sRGB of the covered part.
         line: sRGB of the borders.
         opacity: Of the tint, 0 to 1.
     """
-    if picture.shape != (*mask.shape, 3) or picture.dtype != np.uint8:
+    if image.shape != (*mask.shape, 3) or image.dtype != np.uint8:
         raise InputError(
-            "picture and mask differ in size",
-            value=(picture.shape, mask.shape),
+            "image and mask differ in size",
+            value=(image.shape, mask.shape),
             allowed="[H, W, 3] uint8 and [H, W]",
         )
-    out = picture.copy()
+    out = image.copy()
     covered = mask != 0
-    out[covered] = (picture[covered] * (1 - opacity) + np.array(tint) * opacity).astype(np.uint8)
+    out[covered] = (image[covered] * (1 - opacity) + np.array(tint) * opacity).astype(np.uint8)
     border = np.zeros(mask.shape, bool)
     border[:, 1:] |= mask[:, 1:] != mask[:, :-1]
     border[1:] |= mask[1:] != mask[:-1]
@@ -70,9 +70,9 @@ def overlay_sheet(
     height, width = large.height, large.width
     sheet = np.zeros((-(-len(shown) // columns) * height, columns * width, 3), np.uint8)
     for i, frame in enumerate(shown.tolist()):
-        picture = Image.fromarray(video.frames[frame])
-        picture = np.asarray(picture.resize((width, height), Image.Resampling.LANCZOS))
+        image = Image.fromarray(video.frames[frame])
+        image = np.asarray(image.resize((width, height), Image.Resampling.LANCZOS))
         top, left = i // columns * height, i % columns * width
-        tile = overlay(picture, video.links(frame, large) + 1)
+        tile = overlay(image, video.links(frame, large) + 1)
         sheet[top : top + height, left : left + width] = tile
     return sheet

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kin4d.calibration.pnp_init import initial_poses
-from kin4d.calibration.pnp_step import (
+from kin4d.calibration.pnp_solver import (
     Evaluate,
     huber_weight,
+    initial_poses,
     project_with_jacobian,
     robust_fit,
 )
@@ -199,7 +199,7 @@ def _doubts(
             yield (
                 f"the matches leave the {what} open by {std:.2g} {unit} (one standard deviation; "
                 f"{allowed:.2g} {unit} is allowed)",
-                "add matches spread over the picture and in depth, or give the focal length",
+                "add matches spread over the image and in depth, or give the focal length",
             )
 
 

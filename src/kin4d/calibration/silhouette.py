@@ -1,4 +1,4 @@
-"""A robot's outline in a video: where the model puts it, and where the picture shows it."""
+"""A robot's outline in a video: where the model puts it, and where the image shows it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Outline:
     Attributes:
         points: [M, 3] metres, world frame: where the lines of sight touch the robot.
         pixels: [M, 2] (u, v) on the boundary.
-        outwards: [M, 2] unit vectors in the picture, across the boundary.
+        outwards: [M, 2] unit vectors in the image, across the boundary.
     """
 
     points: np.ndarray
@@ -88,7 +88,7 @@ class SilhouetteVideo:
         return self.draw(frame, camera).face >= 0
 
     def outline(self, frame: int, camera: Camera) -> Outline:
-        """The robot's outline in a frame, away from the picture's border."""
+        """The robot's outline in a frame, away from the image's border."""
         from scipy.ndimage import gaussian_filter
 
         fragments = self.draw(frame, camera)
@@ -109,7 +109,7 @@ class SilhouetteVideo:
         )
 
     def edges(self, frame: int, outline: Outline, reach: float) -> np.ndarray:
-        """[M] pixels outwards from the outline to the picture's clearest edge; NaN if none.
+        """[M] pixels outwards from the outline to the image's clearest edge; NaN if none.
 
         Args:
             frame: Index.
@@ -118,13 +118,11 @@ class SilhouetteVideo:
         """
         from scipy.ndimage import gaussian_filter, map_coordinates
 
-        picture = gaussian_filter(self.frames[frame].astype(np.float32), (0.8, 0.8, 0))
+        image = gaussian_filter(self.frames[frame].astype(np.float32), (0.8, 0.8, 0))
         along = np.arange(-reach - _STEP, reach + 1.5 * _STEP, _STEP)
         places = outline.pixels[:, None] + along[:, None] * outline.outwards[:, None]
         where = [places[..., 1], places[..., 0]]
-        colors = [
-            map_coordinates(picture[..., c], where, order=1, mode="nearest") for c in range(3)
-        ]
+        colors = [map_coordinates(image[..., c], where, order=1, mode="nearest") for c in range(3)]
         colors = np.stack(colors, axis=-1)
         change = np.linalg.norm(colors[:, 2:] - colors[:, :-2], axis=-1) / (2 * _STEP)
         offset = along[1:-1]
@@ -147,9 +145,9 @@ class SilhouetteVideo:
     def motion_overlap(
         self, pairs: Sequence[tuple[int, int]], camera: Camera, *, band: int
     ) -> float:
-        """Intersection over union of where the robot comes or goes and where pictures differ.
+        """Intersection over union of where the robot comes or goes and where images differ.
 
-        Between two frames the picture must change where exactly one of them shows the robot, and
+        Between two frames the image must change where exactly one of them shows the robot, and
         stay where neither does. Where both show it, nothing is asked.
 
         Args:

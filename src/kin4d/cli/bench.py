@@ -24,7 +24,7 @@ def bench_command(
     objects: Path | None = None,
     episodes: Path | None = None,
     weights: tuple[str, ...] = (),
-    pictures: Path | None = None,
+    images: Path | None = None,
     gate: bool = False,
     list: bool = False,
 ) -> None:
@@ -39,7 +39,7 @@ def bench_command(
         episodes: For world: a store of episodes; without one, some are made.
         weights: For object-pose and world: models to evaluate, each a name, a file, a run or a
             folder of runs.
-        pictures: For object-pose and world: draw what was fitted or imagined into this folder.
+        images: For object-pose and world: draw what was fitted or imagined into this folder.
         gate: Exit with code 1 if a threshold is missed; without it, misses are only printed.
         list: Print the names alone, one a line.
     """
@@ -52,7 +52,7 @@ def bench_command(
     if name not in BENCHMARKS:
         raise InputError("there is no such benchmark", value=name, allowed=", ".join(BENCHMARKS))
     run = importlib.import_module("kin4d.benchmarks." + name.replace("-", "_")).run
-    options = {"objects": objects, "episodes": episodes, "weights": weights, "pictures": pictures}
+    options = {"objects": objects, "episodes": episodes, "weights": weights, "images": images}
     given = {option: value for option, value in options.items() if value}
     for option in given:
         if option not in inspect.signature(run).parameters:
@@ -86,7 +86,9 @@ def _show(result: dict[str, Any]) -> None:
     for check in result["checks"]:
         sign = ">=" if check["at_least"] else "<="
         verdict = "[green]met[/]" if check["pass"] else "[red]MISSED[/]"
-        console.print(f"{verdict}  {check['name']}: {_text(check['value'])} {sign} {check['bar']}")
+        console.print(
+            f"{verdict}  {check['name']}: {_text(check['value'])} {sign} {check['threshold']}"
+        )
     for note in result["notes"]:
         console.print(f"note: {note}", highlight=False)
 

@@ -133,13 +133,13 @@ class DataPreview:
     """
 
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """Folder for the pictures."""
+    """Folder for the images."""
     source: str = "articulated"
     """A source's name, or store:DIR."""
     categories: tuple[str, ...] = ()
     """Only these kinds."""
     count: int = 6
-    """Objects per picture."""
+    """Objects per image."""
     tile: int = 160
     """Pixels per view."""
     json: bool = False
@@ -157,9 +157,9 @@ class DataPreview:
         chosen = episodes or _by_category(self.source, self.categories, self.count)
         draw = partial(episode_preview if episodes else object_preview, tile=self.tile)
         for category, items in track(chosen.items(), "drawing", total=len(chosen)):
-            picture = Image.fromarray(draw(items))
+            image = Image.fromarray(draw(items))
             with atomic_path(self.output / f"{category}.jpg") as path:
-                picture.save(path, quality=88)
+                image.save(path, quality=88)
         data = {"written": str(self.output), "categories": [*chosen]}
         print_result(f"{len(chosen)} contact sheets in {self.output}", data, as_json=self.json)
 

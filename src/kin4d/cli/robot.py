@@ -145,9 +145,7 @@ def _follow(
     print_result(text, data, as_json=as_json)
 
 
-def _inspect(
-    body: RobotBody, picture: Path | None, *, size: tuple[int, int], as_json: bool
-) -> None:
+def _inspect(body: RobotBody, image: Path | None, *, size: tuple[int, int], as_json: bool) -> None:
     from kin4d.bodies.body import bake
     from kin4d.export.video import write_image
     from kin4d.render.pointmaps import render_clip
@@ -176,9 +174,9 @@ def _inspect(
         for joint in data["coordinates"]
     ]
     lines += [f"  missing mesh: {name}" for name in body.missing]
-    if picture is not None:
+    if image is not None:
         video = render_clip(bake(body, body.q0[None]), width=size[0], height=size[1])
-        write_image(video.rgb[0], picture)
-        lines.append(f"drawn in {picture}")
-        data["written"] = str(picture)
+        write_image(video.rgb[0], image)
+        lines.append(f"drawn in {image}")
+        data["written"] = str(image)
     print_result("\n".join(lines), data, as_json=as_json)

@@ -153,8 +153,8 @@ def _write(run: Simulation, output: Path, plot: Path | None) -> None:
 
         tracks = run.clip.diagnostics
         lines = {name: tracks[name] for name in ("kinetic", "potential")}
-        picture = plot_lines(run.clip.times, {**lines, "sum": run.energy}, title="energy", unit="J")
-        write_image(picture, plot)
+        image = plot_lines(run.clip.times, {**lines, "sum": run.energy}, title="energy", unit="J")
+        write_image(image, plot)
 
 
 def _report(run: Simulation, body: Body, output: Path, plot: Path | None, *, as_json: bool) -> None:

@@ -40,7 +40,7 @@ class TrainNeurok(TrainingOptions):
     """Shapes per step and process."""
     decoder: Literal["skinned", "point"] = "skinned"
     """Architecture of the decoder."""
-    motion: Literal["dual_quaternion", "offset"] = "dual_quaternion"
+    output_type: Literal["dual_quaternion", "offset"] = "dual_quaternion"
     """What the decoder emits."""
     augment: bool = True
     """Augment the shapes."""
@@ -97,7 +97,7 @@ class TrainNeurok(TrainingOptions):
                 make_batches, self.output, train_config=train_config, dev=dev, data=data
             )
         else:
-            config = replace(PRESETS[self.preset], decoder=self.decoder, motion=self.motion)
+            config = replace(PRESETS[self.preset], decoder=self.decoder, motion=self.output_type)
             model = train_neurok(
                 make_batches,
                 self.output,

@@ -96,7 +96,7 @@ def make_episode_codec(
         output: Its folder.
         frames: Of the segments that a VAE is trained on; see `TrainCodec.frames`.
     """
-    from kin4d.world.diffusion.batch import videos_of
+    from kin4d.world.diffusion.batch import codec_videos
     from kin4d.world.diffusion.latent_cache import episode_videos
     from kin4d.world.diffusion.pca_codec import fit_pca
     from kin4d.world.diffusion.train_vae import VaeSizes, train_vae
@@ -108,7 +108,9 @@ def make_episode_codec(
     if config.codec == "pca":
         spread = train[:: max(1, len(train) // _FITTED)][:_FITTED]
         clips = (episode_videos(store.episode(n), config) for n in track(spread, "fitting a codec"))
-        return fit_pca((video for one in clips for video in videos_of(one)), config.latent_channels)
+        return fit_pca(
+            (video for one in clips for video in codec_videos(one)), config.latent_channels
+        )
 
     length = frames or config.frames
     if length % 4 != 1 or not 1 <= length <= config.frames:

@@ -57,7 +57,7 @@ class TrainDiffusion(EpisodeTrainingOptions):
 
         from kin4d.episodes.concat import open_episodes
         from kin4d.training.config import config_of_preset
-        from kin4d.world.diffusion.codec import codec_facts
+        from kin4d.world.diffusion.codec import codec_metadata
         from kin4d.world.diffusion.config import PRESETS
         from kin4d.world.diffusion.latent_cache import LatentCache, episode_videos
         from kin4d.world.diffusion.latent_video import LatentVideoModel as Model
@@ -74,7 +74,7 @@ class TrainDiffusion(EpisodeTrainingOptions):
             given["target"] = "velocity"
         config = replace(PRESETS[self.preset], **given)
         codec = self._codec(store, config)
-        facts = codec_facts(codec)
+        facts = codec_metadata(codec)
         config = replace(config, codec=facts["form"], latent_channels=facts["channels"])
         latents = LatentCache(self.output / "latents", store, Model(config, codec))
         train_config = config_of_preset(TRAIN_CONFIGS, self.preset, **self.changes)

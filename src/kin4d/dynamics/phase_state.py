@@ -7,47 +7,50 @@ from functools import cached_property
 import numpy as np
 
 from kin4d.dynamics.small_linalg import mass_matrix, velocity_from_momentum
+from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics, Configuration
 
 
 class PhaseState:
-    """Coordinates and momentum, with what the map says there.
+    """A configuration and a momentum; never changed once made.
 
     Attributes:
-        q: [k].
-        p: [k] momentum G dq/dt.
-        y: [n] embedding at q.
-        jacobian: [n, k] dy/dq.
-        metric: [k, k] mass matrix G = J^T J.
+        configuration: The body at q, with its embedding y and the Jacobian dy/dq.
+        p: [k] momentum M dq/dt.
+        mass_matrix: [k, k] M = J^T J.
+        q: [k] coordinates.
     """
 
     def __init__(
-        self,
-        q: np.ndarray,
-        p: np.ndarray,
-        y: np.ndarray,
-        jacobian: np.ndarray,
-        gram: np.ndarray | None = None,
+        self, configuration: Configuration, p: np.ndarray, mass: np.ndarray | None = None
     ) -> None:
-        self.q, self.p, self.y, self.jacobian = q, p, y, jacobian
-        self.metric = mass_matrix(jacobian) if gram is None else gram
+        self.configuration, self.q, self.p = configuration, configuration.q, p
+        self.mass_matrix = mass_matrix(configuration.jacobian) if mass is None else mass
 
     @classmethod
-    def moving(
-        cls, q: np.ndarray, qd: np.ndarray, y: np.ndarray, jacobian: np.ndarray
+    def moving(cls, configuration: Configuration, qd: np.ndarray) -> PhaseState:
+        """The state with velocity qd [k]."""
+        jacobian = configuration.jacobian
+        return cls(configuration, jacobian.T @ (jacobian @ qd))
+
+    @classmethod
+    def from_arrays(
+        cls, kinematics: CompiledKinematics, arrays: tuple[np.ndarray, ...]
     ) -> PhaseState:
-        """The state with velocity qd [k], given y and dy/dq at q."""
-        return cls(q, jacobian.T @ (jacobian @ qd), y, jacobian)
+        """The state whose `arrays` are given."""
+        q, p, y, jacobian, mass = arrays
+        return cls(Configuration(kinematics, q, y, jacobian), p, mass)
 
     def with_momentum(self, p: np.ndarray) -> PhaseState:
         """The same configuration with another momentum [k]."""
-        return PhaseState(self.q, p, self.y, self.jacobian, self.metric)
+        return PhaseState(self.configuration, p, self.mass_matrix)
 
     @cached_property
     def velocity(self) -> np.ndarray:
         """dq/dt [k]."""
-        return velocity_from_momentum(self.metric, self.p)
+        return velocity_from_momentum(self.mass_matrix, self.p)
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """What `flow` starts from."""
-        return self.q, self.p, self.y, self.jacobian, self.metric
+        """(q, p, y, J, M), as compiled code takes them."""
+        at = self.configuration
+        return self.q, self.p, at.y, at.jacobian, self.mass_matrix

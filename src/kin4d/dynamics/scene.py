@@ -11,12 +11,11 @@ import torch
 
 from kin4d.bodies.body import Body, check_coordinates
 from kin4d.bodies.capabilities import RigidLinks, body_name, fixed_base
-from kin4d.dynamics.contact.contact_points import contact_points
+from kin4d.dynamics.contact.collision_shape import CollisionGeometry
 from kin4d.dynamics.forces import Damping, Force, Gravity, Limits
 from kin4d.dynamics.materials import Material, material
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
-from kin4d.geometry.sampling import SurfaceSamples
 
 _NEUTRAL = Material(name="neutral", damping=0.0)
 
@@ -25,7 +24,7 @@ _NEUTRAL = Material(name="neutral", damping=0.0)
 class Actor:
     """A body that takes part, its state at the start and what acts on it alone.
 
-    A body's limits always hold: unless `forces` has a `Limits` of its own, joints get hard stops
+    A body's limits always hold: unless `forces` has a `Limits` of its own, joints get hard limits
     without bounce and other coordinates a smooth barrier. A material with damping damps.
 
     Attributes:
@@ -35,7 +34,7 @@ class Actor:
             body's mass; see `mass`.
         forces: See `kin4d.dynamics.forces`.
         q: [k] coordinates at the start; the body's rest if not given.
-        qd: [k] their rates (1/s); zero if not given.
+        qd: [k] their velocity (1/s); zero if not given.
         mass: Total kg, if not the body's own. `material.mass_of(mesh)` is that of a mesh.
         contacts: How many points of the surface can touch something; 0 for no collision.
     """
@@ -57,7 +56,11 @@ class Actor:
         object.__setattr__(self, "forces", tuple(self.forces))
         for force in self.forces:
             if not isinstance(force, Force):
-                raise InputError(f"a force on '{name}' has no method load(state)", value=force)
+                raise InputError(
+                    f"a force on '{name}' is not a Force",
+                    value=force,
+                    hint="derive its class from kin4d.dynamics.forces.Force",
+                )
         if self.mass is not None and not (np.isfinite(self.mass) and self.mass > 0):
             raise InputError(f"mass of '{name}'", value=self.mass, allowed="kilograms, > 0")
         mass = self.body.mass
@@ -89,19 +92,22 @@ class Actor:
         if limited and not any(isinstance(force, Limits) for force in forces):
             joints = isinstance(fixed_base(self.body), RigidLinks)
             forces.append(Limits(restitution=0.0 if joints else None))
-        if not any(isinstance(force, Damping) for force in forces) and self.substance.damping:
+        if (
+            not any(isinstance(force, Damping) for force in forces)
+            and self.resolved_material.damping
+        ):
             forces.append(Damping())
         return tuple(forces)
 
     @property
-    def substance(self) -> Material:
-        """The material, resolved."""
+    def resolved_material(self) -> Material:
+        """The material itself, if it was given by name."""
         return material(self.material)
 
     @cached_property
-    def contact_points(self) -> SurfaceSamples:
-        """The points of the surface that can touch something."""
-        return contact_points(self.body, self.contacts)
+    def collision(self) -> CollisionGeometry:
+        """Contact points and distance fields, computed on first use and kept for further runs."""
+        return CollisionGeometry(self.body, self.contacts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,15 +151,15 @@ class Scene:
             raise InputError("height of the ground", value=self.ground, allowed="metres, or None")
         if self.surface is not None:
             object.__setattr__(self, "surface", material(self.surface))
-        pull: tuple[Force, ...] = ()
+        gravity: tuple[Force, ...] = ()
         if self.gravity is True:
-            pull = (Gravity(),)
+            gravity = (Gravity(),)
         elif self.gravity is not False:
-            pull = (Gravity(self.gravity),)
-        object.__setattr__(self, "_gravity", pull)
+            gravity = (Gravity(self.gravity),)
+        object.__setattr__(self, "_gravity", gravity)
 
     @property
-    def cast(self) -> tuple[Actor, ...]:
+    def named_actors(self) -> tuple[Actor, ...]:
         """The actors, each with a name of its own."""
         return tuple(actor for actor in self.actors if isinstance(actor, Actor))
 

@@ -10,13 +10,13 @@
     run.clips[0].q                       # [T, k] of the first actor
     run.energy                           # [T] joules
 
-What is where: `Actor` and `Scene` (scene.py) say what takes part; forces/ what acts, each a small
-object with a method ``load(state)``; materials.py the presets; boundary.py finds (q, qd) from
-given positions and velocities; kinematics/compiled compiles bodies to plain arrays; variational_step.py holds the
-variational step, integrators.py the others beside it; contact/ keeps things apart; `Simulation`
-(simulation.py) is the result: `clips` per actor with diagnostics "kinetic", "potential",
-"contacts", "penetration", one merged `clip`, `real_time_factor`, `map_errors`. A run that fails
-raises `DivergedError`, whose `simulation` holds the frames so far.
+`Actor` and `Scene` (scene.py) are what is simulated; forces/ what acts, each a small class with a
+method ``load(context)``; materials.py the presets. kinematics/compiled evaluates bodies in plain
+arrays; variational_step.py is the step, integrators.py others to compare with; contact/ keeps
+shapes apart. `Simulator` maps a `SceneState` to the next one. `Simulation` (simulation.py) is the
+result: `clips` per actor with diagnostics "kinetic", "potential", "contacts", "penetration", one
+merged `clip`, `real_time_factor`, `reduction_errors`. A run that fails raises `DivergedError`,
+whose `simulation` holds the frames so far.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ import numpy as np
 import torch
 
 from kin4d.bodies.body import bake
-from kin4d.dynamics.actor_state import ActorState, DivergedStep
+from kin4d.dynamics.compiled_actor import CompiledActor, DivergedStep
+from kin4d.dynamics.config import ContactConfig, StepConfig
 from kin4d.dynamics.integrators import INTEGRATORS, Variational
 from kin4d.dynamics.scene import Actor, Scene
+from kin4d.dynamics.scene_state import SceneState
 from kin4d.dynamics.simulation import DivergedError, Simulation
 from kin4d.dynamics.simulator import Simulator
 from kin4d.errors import InputError
@@ -48,6 +50,8 @@ def simulate(
     integrator: Literal["variational", "rk4", "semi_implicit", "implicit_euler"] = "variational",
     order: int = 4,
     tolerance: float | None = None,
+    steps: StepConfig | None = None,
+    contact: ContactConfig | None = None,
 ) -> Simulation:
     """Let a scene run.
 
@@ -57,11 +61,14 @@ def simulate(
         dt: Longest step (s); it is shortened so that frames fall on steps.
         fps: Frames per second of the result; the first frame is the start.
         integrator: "variational" unless to compare.
-        order: 4 or 2, of the variational integrator: 2 costs a third of the flow's time and
-            follows the motion less closely. Bodies that are asked directly always take 2.
-        tolerance: How far, of its size, a thing may be after one step from where two half ones
-            lead; steps are halved until that holds, most at fast turns and impacts. Without it
-            a step is halved only where the motion curves too much, in a third of the time.
+        order: 4 or 2, of the variational integrator: 2 takes a third of the time and follows the
+            motion less closely. Bodies that cannot be compiled always take 2.
+        tolerance: How far, relative to its size, an actor may be after one step from where two
+            half ones lead; steps are halved until that holds, most at fast rotations and impacts.
+            Without it a step is halved only where the motion curves too much, in a third of the
+            time.
+        steps: How steps are checked and halved.
+        contact: How contacts are found and solved.
 
     Raises:
         DivergedError: With the frames so far.
@@ -79,68 +86,70 @@ def simulate(
     scheme = Variational(order) if integrator == "variational" else INTEGRATORS[integrator]()
     per_frame = max(1, int(np.ceil(1 / (fps * dt) - 1e-9)))
     frames = round(seconds * fps) + 1
-    world = Simulator(scene, scheme, 1 / (fps * per_frame), tolerance)
-    record = _Record(world, fps)
-    started, steps = time.perf_counter(), 0
+    simulator = Simulator(
+        scene, scheme, 1 / (fps * per_frame), tolerance, steps=steps, contact=contact
+    )
+    state, recorder = simulator.initial_state(), _Recorder(simulator, fps)
+    recorder.add(state)
+    started, count = time.perf_counter(), 0
     for _ in range(frames - 1):
         try:
             for _ in range(per_frame):
-                world.step()
-                steps += 1
-            record.add()
+                state = simulator.step(state)
+                count += 1
+            recorder.add(state)
         except DivergedStep as problem:
             wall = time.perf_counter() - started
-            partial = record.simulation(steps, wall)
+            partial = recorder.simulation(count, wall)
             raise DivergedError(
-                str(problem), step=steps, time=world.time, simulation=partial
+                str(problem), step=count, time=state.time, simulation=partial
             ) from None
-    return record.simulation(steps, time.perf_counter() - started)
+    return recorder.simulation(count, time.perf_counter() - started)
 
 
-class _Record:
+class _Recorder:
     """Frames as they come; vertices are decoded only at the end."""
 
-    def __init__(self, world: Simulator, fps: float) -> None:
-        self.world, self.fps = world, fps
-        self.q: list[list[np.ndarray]] = [[] for _ in world.movers]
-        self.rows: list[list[tuple[float, ...]]] = [[] for _ in world.movers]
-        self.add()
+    def __init__(self, simulator: Simulator, fps: float) -> None:
+        self.simulator, self.fps = simulator, fps
+        self.q: list[list[np.ndarray]] = [[] for _ in simulator.actors]
+        self.rows: list[list[tuple[float, ...]]] = [[] for _ in simulator.actors]
 
-    def add(self) -> None:
-        contacts = self.world.contacts
-        energies, deepest = self.world.energies(), contacts.deepest()
-        for i, mover in enumerate(self.world.movers):
-            self.q[i].append(mover.phase.q.copy())
-            self.rows[i].append((*energies[i], float(contacts.counts[i]), float(deepest[i])))
+    def add(self, state: SceneState) -> None:
+        energies = self.simulator.energies(state)
+        penetration = self.simulator.penetration(state)
+        for i, actor in enumerate(state.actors):
+            self.q[i].append(actor.phase.q)
+            counts = (float(state.contact_counts[i]), float(penetration[i]))
+            self.rows[i].append((*energies[i], *counts))
 
     def simulation(self, steps: int, wall: float) -> Simulation:
         names = ("kinetic", "potential", "contacts", "penetration")
-        clips = []
-        for mover, q, rows in zip(self.world.movers, self.q, self.rows, strict=True):
+        actors, clips = self.simulator.actors, []
+        for actor, q, rows in zip(actors, self.q, self.rows, strict=True):
             tracks = dict(zip(names, np.array(rows).T.copy(), strict=True))
-            clips.append(
-                replace(bake(mover.actor.body, np.array(q), fps=self.fps), diagnostics=tracks)
-            )
+            clip = bake(actor.actor.body, np.array(q), fps=self.fps)
+            clips.append(replace(clip, diagnostics=tracks))
         return Simulation(
             clips=tuple(clips),
-            names=tuple(mover.actor.name for mover in self.world.movers),
-            obstacles=tuple(self.world.scene.obstacles),
-            dt=self.world.h,
+            names=tuple(actor.name for actor in actors),
+            obstacles=tuple(self.simulator.scene.obstacles),
+            dt=self.simulator.h,
             steps=steps,
             wall_seconds=wall,
-            map_errors=tuple(
-                _map_error(mover, q) for mover, q in zip(self.world.movers, self.q, strict=True)
+            reduction_errors=tuple(
+                _reduction_error(actor, q) for actor, q in zip(actors, self.q, strict=True)
             ),
         )
 
 
-def _map_error(mover: ActorState, track: list[np.ndarray], *, most: int = 24) -> float:
+def _reduction_error(actor: CompiledActor, track: list[np.ndarray], *, most: int = 24) -> float:
     """Metres (root mean square) between compiled and true mass points, along the motion."""
-    if mover.map.error == 0:
+    if actor.kinematics.error == 0:
         return 0.0
     squares = []
     for q in track[:: max(1, len(track) // most)]:
         with torch.no_grad():
-            true = mover.actor.body.points(torch.from_numpy(q)).numpy()
-        squares.append(np.square(mover.map.points(q, mover.map.embed(q)[0]) - true).sum(-1).mean())
+            true = actor.actor.body.points(torch.from_numpy(q)).numpy()
+        squares.append(np.square(actor.kinematics.at(q).mass_points - true).sum(-1).mean())
     return float(np.sqrt(np.mean(squares)))

@@ -1,4 +1,4 @@
-"""Simulation: what came out, and the error that stops a run which has gone wrong."""
+"""Simulation: the result of a run, and the error of a run that diverged."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Simulation:
         clips: One per actor, with q and per-frame diagnostics: "kinetic" and "potential" energy
             (J), "contacts" (how many points touch), "penetration" (m, the deepest of them).
         names: The actors' names.
-        obstacles: Meshes that stood still.
+        obstacles: Meshes that do not move.
         dt: Seconds per step, as used.
         steps: How many steps were taken.
         wall_seconds: Time that stepping took, without preparation and decoding.
-        map_errors: Metres (root mean square over mass points) by which each actor's compiled map
-            differs from its body, measured along the motion; 0 for exact ones.
+        reduction_errors: Metres (root mean square over mass points) by which each actor's compiled
+            kinematics differ from its body, measured along the motion; 0 for exact ones.
     """
 
     clips: tuple[Clip, ...]
@@ -35,7 +35,7 @@ class Simulation:
     dt: float
     steps: int
     wall_seconds: float
-    map_errors: tuple[float, ...]
+    reduction_errors: tuple[float, ...]
 
     def __getitem__(self, name: str) -> Clip:
         """The clip of one actor."""
@@ -61,12 +61,12 @@ class Simulation:
 
 
 class DivergedError(Kin4dError):
-    """A run that went wrong. What it has until then is not lost.
+    """A run that diverged. Its frames until then are kept.
 
     Attributes:
         step: The step that failed.
         time: Seconds at its start.
-        quantity: What went wrong, and of whom.
+        quantity: Which quantity diverged, and of which actor.
         simulation: The frames so far.
     """
 
@@ -81,7 +81,7 @@ class DivergedError(Kin4dError):
 
 
 def merge_clips(clips: tuple[Clip, ...], obstacles: tuple[Mesh, ...] = ()) -> Clip:
-    """Several clips of equal length and rate, and still meshes, as one."""
+    """Several clips of equal length and rate, and static meshes, as one."""
     first, count = clips[0], len(clips[0])
     if len(clips) == 1 and not obstacles:
         return first

@@ -1,161 +1,260 @@
-"""Simulator: steps all actors of a scene together."""
+"""Simulator: steps all actors of a scene together. A step is a function from state to state."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
 from math import isfinite
-from typing import NamedTuple
 
 import numpy as np
 
-from kin4d.dynamics.actor_state import ActorState, DivergedStep
-from kin4d.dynamics.contact.solver import ContactSolver
+from kin4d.dynamics.compiled_actor import CompiledActor, DivergedStep
+from kin4d.dynamics.config import ContactConfig, StepConfig
+from kin4d.dynamics.contact.detector import ContactDetector
+from kin4d.dynamics.contact.solver import ContactSolver, PositionSolution
 from kin4d.dynamics.integrators import Integrator
 from kin4d.dynamics.phase_state import PhaseState
 from kin4d.dynamics.scene import Scene
+from kin4d.dynamics.scene_state import (
+    PHASE_ARRAYS,
+    ActorState,
+    Halving,
+    SceneState,
+    WarmStart,
+)
 from kin4d.dynamics.total_forces import TotalForces
-
-_FAST = 1e4  # m/s, and sizes per second: nothing here moves so fast.
-_DEEPEST = 12  # A step is halved at most so often.
-_MEMORY = 0.05  # s: errors of velocities count as the way they make in this time.
-_NEAR = 1e-4  # rad or m from a stop, or sizes from a goal, that count as being there.
-_RESTING = 1e-6  # The same, of what rests there.
-_EVEN = 3e-7  # Sizes per step by which contacts may be violated, at most.
-
-
-class Snapshot(NamedTuple):
-    """All movers at one time (s); their loads are taken for `ahead` seconds from then on."""
-
-    time: float
-    phases: list[PhaseState]
-    loads: list[TotalForces]
-    ahead: float
+from kin4d.errors import InputError
 
 
 class Simulator:
-    """The running state of a scene.
+    """A scene made ready to step. It keeps no state: `step` takes one and returns the next.
 
     Args:
-        scene: What takes part.
+        scene: Actors, forces, ground and obstacles.
         integrator: How to step.
         h: Seconds per step.
-        tolerance: How far, in sizes, a step and its two halves may end apart before it is halved;
-            None to halve none.
+        tolerance: How far, relative to an actor's size, a step and its two halves may end apart
+            before it is halved; None to halve none.
+        steps: How steps are checked and halved.
+        contact: How contacts are found and solved.
     """
 
     def __init__(
-        self, scene: Scene, integrator: Integrator, h: float, tolerance: float | None = None
+        self,
+        scene: Scene,
+        integrator: Integrator,
+        h: float,
+        tolerance: float | None = None,
+        *,
+        steps: StepConfig | None = None,
+        contact: ContactConfig | None = None,
     ) -> None:
-        self.scene, self.integrator, self.h, self.time = scene, integrator, h, 0.0
-        self.tolerance = tolerance
+        self.scene, self.integrator, self.h, self.tolerance = scene, integrator, h, tolerance
+        self._steps, self._contact = steps or StepConfig(), contact or ContactConfig()
         shared = scene.shared_forces
-        whole = tolerance is not None
-        self.movers = [
-            ActorState(actor, actor.all_forces(shared), whole=whole) for actor in scene.cast
+        self.actors = [
+            CompiledActor(actor, actor.all_forces(shared), self._steps, halve=tolerance is None)
+            for actor in scene.named_actors
         ]
-        self._ahead = 0.5 * h
-        for mover in self.movers:
-            mover.loads = self._loads(mover, mover.phase, 0.0, self._ahead)
-        fine = np.inf if tolerance is None else tolerance
-        self.contacts = ContactSolver(
-            scene, self.movers, accuracy=min(_EVEN / h, fine), near=min(_NEAR, fine)
+        self._no_contacts = np.zeros(len(self.actors), np.int64)
+        self._detector = ContactDetector(scene, self.actors, self._contact)
+        self._solver = ContactSolver(
+            self._detector, self.actors, self._contact, h=h, tolerance=tolerance
         )
-        self._problem = DivergedStep()
+        self._detector.check_overlap(self.initial_state().actors)
 
-    def step(self) -> None:
-        """All movers from `time` to time + h."""
-        start = Snapshot(
-            self.time, [m.phase for m in self.movers], [m.loads for m in self.movers], self._ahead
+    def initial_state(self) -> SceneState:
+        """The scene's start."""
+        window = (0.0, 0.5 * self.h)
+        return SceneState(
+            time=0.0,
+            force_window=window,
+            actors=tuple(
+                ActorState(actor.start, self._forces(actor, actor.start, 0.0, window), Halving())
+                for actor in self.actors
+            ),
+            warm_starts=self._detector.no_impulses,
+            contact_counts=self._no_contacts,
         )
-        self._set(self._cover(start, self.h, self._stepped(start, self.h), 0))
 
-    def _cover(self, start: Snapshot, h: float, one: Snapshot | None, depth: int) -> Snapshot:
+    def from_arrays(self, arrays: Mapping[str, np.ndarray]) -> SceneState:
+        """The state that `SceneState.to_arrays` gave; of the same scene, or an `InputError`."""
+        # Targets and damping come and go, so forces are not compared.
+        expected = {
+            name: array.shape
+            for name, array in self.initial_state().to_arrays().items()
+            if "/forces/" not in name
+        }
+        wrong = [
+            name
+            for name, shape in expected.items()
+            if name not in arrays or arrays[name].shape != shape
+        ]
+        if wrong or f"pair{len(self._detector.pairs)}" in arrays:
+            raise InputError(
+                "the saved state is of another scene",
+                value=", ".join(wrong) or "more pairs of shapes",
+                allowed="the state of a scene with the same actors, obstacles and ground",
+                hint="make the simulator with the scene that the state was saved from",
+            )
+        time, *window = arrays["time"].tolist()
+        states = []
+        for i, actor in enumerate(self.actors):
+            phase = PhaseState.from_arrays(
+                actor.kinematics, tuple(arrays[f"actor{i}/{name}"] for name in PHASE_ARRAYS)
+            )
+            prefix = f"actor{i}/forces/"
+            forces = TotalForces.from_arrays(
+                {
+                    name.removeprefix(prefix): array
+                    for name, array in arrays.items()
+                    if name.startswith(prefix)
+                }
+            )
+            states.append(ActorState(phase, forces, Halving(*arrays["halving"][i].tolist())))
+        return SceneState(
+            time=time,
+            force_window=(window[0], window[1]),
+            actors=tuple(states),
+            warm_starts=tuple(
+                WarmStart(*arrays[f"pair{i}"]) for i in range(len(self._detector.pairs))
+            ),
+            contact_counts=arrays["contact_counts"],
+        )
+
+    def step(self, state: SceneState) -> SceneState:
+        """The state `h` seconds later; `DivergedStep` if there is none."""
+        return self._refined(state, self.h, self._trial(state, self.h), 0)
+
+    def _refined(
+        self, start: SceneState, h: float, one: SceneState | DivergedStep, depth: int
+    ) -> SceneState:
         """h seconds after `start`: `one`, where a single step leads, or likewise in two halves."""
-        if self.tolerance is None or depth == _DEEPEST:
-            if one is None:
-                raise self._problem
+        if self.tolerance is None or depth == self._steps.max_tolerance_halvings:
+            if isinstance(one, DivergedStep):
+                raise one
             return one
-        half = self._stepped(start, 0.5 * h)
-        if one is not None and half is not None:
-            two = self._stepped(half, 0.5 * h)
-            if two is not None and self._apart(one, two) <= self.tolerance:
+        half = self._trial(start, 0.5 * h)
+        if isinstance(one, SceneState) and isinstance(half, SceneState):
+            two = self._trial(half, 0.5 * h)
+            if isinstance(two, SceneState) and self._distance(one, two) <= self.tolerance:
                 return two
-        middle = self._cover(start, 0.5 * h, half, depth + 1)
-        return self._cover(middle, 0.5 * h, self._stepped(middle, 0.5 * h), depth + 1)
+        middle = self._refined(start, 0.5 * h, half, depth + 1)
+        return self._refined(middle, 0.5 * h, self._trial(middle, 0.5 * h), depth + 1)
 
-    def _stepped(self, start: Snapshot, h: float) -> Snapshot | None:
-        """One step of all movers; None if it fails, and then `_problem` says why."""
-        self._set(start)
-        if start.ahead != 0.5 * h:
-            for mover in self.movers:
-                mover.loads = self._loads(mover, mover.phase, 0.0, 0.5 * h)
+    def _trial(self, start: SceneState, h: float) -> SceneState | DivergedStep:
+        """One step of all actors, or why it failed."""
+        time, states = start.time, start.actors
+        if start.force_window[1] != 0.5 * h:
+            states = [
+                ActorState(
+                    state.phase,
+                    self._forces(actor, state.phase, time, (0.0, 0.5 * h)),
+                    state.halving,
+                )
+                for actor, state in zip(self.actors, states, strict=True)
+            ]
         try:
-            begun = [self.integrator.begin(mover, h) for mover in self.movers]
-            ended = [self._move(*pair, h) for pair in zip(self.movers, begun, strict=True)]
-            ended = self.contacts.resolve(begun, ended, h, self._move)
-            self.time += h
-            ahead = 0.5 * h if self.tolerance is None else 0.0
-            for i, (mover, phase) in enumerate(zip(self.movers, ended, strict=True)):
-                phase = mover.rechart(phase)
-                mover.loads = self._loads(mover, phase, 0.5 * h, ahead)
-                ended[i] = self.integrator.end(mover, phase, h)
-                self._check(mover, ended[i])
+            begun = [self.integrator.begin(state, h) for state in states]
+            moved, warm_starts, counts = self._resolve(begun, time, h, start.warm_starts)
+            window = (0.5 * h, 0.5 * h if self.tolerance is None else 0.0)
+            ended = []
+            for actor, state in zip(self.actors, moved, strict=True):
+                phase = actor.rewrap(state.phase)
+                forces = self._forces(actor, phase, time + h, window)
+                ended.append(self.integrator.end(ActorState(phase, forces, state.halving), h))
+                _check_finite(actor, ended[-1].phase)
         except DivergedStep as problem:
-            self._problem = problem
-            return None
-        return Snapshot(self.time, ended, [mover.loads for mover in self.movers], ahead)
+            return problem
+        return SceneState(time + h, window, tuple(ended), warm_starts, counts)
 
-    def _set(self, moment: Snapshot) -> None:
-        self.time, phases, loads, self._ahead = moment
-        for mover, phase, load in zip(self.movers, phases, loads, strict=True):
-            mover.phase, mover.loads = phase, load
+    def _resolve(
+        self, begun: list[ActorState], time: float, h: float, warm_starts: tuple[WarmStart, ...]
+    ) -> tuple[list[ActorState], tuple[WarmStart, ...], np.ndarray]:
+        """Where a step ends with constraints respected, warm starts, and numbers of contacts."""
+        free = [self._move(*pair, time, h) for pair in zip(self.actors, begun, strict=True)]
+        moved, solution = free, None
+        for _ in range(self._contact.iterations):
+            solution = self._solver.solve_positions(begun, moved, h, warm_starts, solution)
+            if solution.rows is None:
+                return moved, solution.warm_starts, self._no_contacts
+            if not solution.rows.impulse.any():
+                moved = free
+                break
+            moved = self._repeated(begun, free, solution, time, h)
+            if self._solver.violation(moved) < self._solver.near:
+                break
+        assert solution is not None
+        self._solver.check_targets(moved)
+        return self._solver.solve_velocities(solution, moved)
 
-    def _apart(self, one: Snapshot, two: Snapshot) -> float:
-        """How far mass points are apart in two moments, at worst, in sizes."""
-        worst = 0.0
-        for mover, *pair in zip(self.movers, one.phases, two.phases, strict=True):
-            places = partial(mover.mass_points, at_stop=_RESTING)
-            ways, speeds = zip(*map(places, pair), strict=True)
-            gap = np.linalg.norm(ways[0] - ways[1], axis=1)
-            gap += _MEMORY * np.linalg.norm(speeds[0] - speeds[1], axis=1)
-            worst = max(worst, float(gap.max()) / mover.size)
-        return worst
-
-    def _move(self, mover: ActorState, begun: PhaseState, h: float) -> PhaseState:
-        phase = self.integrator.move(mover, begun, self.time, h)
-        if phase is None:
-            raise DivergedStep(f"no solution for the coordinates of '{mover.actor.name}'")
-        return phase
-
-    def _loads(
-        self, mover: ActorState, phase: PhaseState, before: float, after: float
-    ) -> TotalForces:
-        """What acts around now, from `before` seconds ago until `after` seconds hence."""
-        now = self.time
-        return mover.loads_at(
-            phase,
-            now,
-            span=(max(now - before, 0.0), now + after),
-            ahead=(now, now + 2 * after),
-        )
-
-    def energies(self) -> list[tuple[float, float]]:
-        """Kinetic and potential energy (J) of each mover; `DivergedStep` if one has exploded."""
+    def _repeated(
+        self,
+        begun: list[ActorState],
+        free: list[ActorState],
+        solution: PositionSolution,
+        time: float,
+        h: float,
+    ) -> list[ActorState]:
+        """The step again, with impulses at its start; `free` for actors without."""
         out = []
-        for mover in self.movers:
-            kinetic = 0.5 * float(mover.phase.p @ mover.phase.velocity)
-            speed = np.sqrt(2 * kinetic / mover.map.mass.sum())
-            if not speed < max(_FAST, _FAST * mover.size):
-                raise DivergedStep(f"the kinetic energy of '{mover.actor.name}' is {kinetic:.3g} J")
-            out.append((kinetic, mover.loads.energy))
+        for i, columns in enumerate(self._solver.columns):
+            impulse = solution.impulse[columns]
+            if impulse.any():
+                pushed = begun[i].with_momentum(begun[i].phase.p + impulse)
+                out.append(self._move(self.actors[i], pushed, time, h))
+            else:
+                out.append(free[i])
         return out
 
-    def _check(self, mover: ActorState, phase: PhaseState) -> None:
-        """Raise `DivergedStep` if a quantity is not finite."""
-        name = mover.actor.name
-        if isfinite(phase.q @ phase.q + phase.p @ phase.p):
-            return
-        for what, values in (("coordinates", phase.q), ("momentum", phase.p)):
-            if not np.isfinite(values).all():
-                coordinate = mover.actor.body.coordinates[int((~np.isfinite(values)).argmax())]
-                raise DivergedStep(f"{what} of '{name}' are not finite, first '{coordinate}'")
+    def _move(self, actor: CompiledActor, state: ActorState, time: float, h: float) -> ActorState:
+        moved = self.integrator.move(actor, state, time, h)
+        if moved is None:
+            raise DivergedStep(f"no solution for the coordinates of '{actor.name}'")
+        return moved
+
+    def _distance(self, one: SceneState, two: SceneState) -> float:
+        """How far mass points are apart in two states, at worst, relative to an actor's size."""
+        worst = 0.0
+        for actor, *pair in zip(self.actors, one.actors, two.actors, strict=True):
+            points, velocities = zip(*map(actor.mass_point_motion, pair), strict=True)
+            gap = np.linalg.norm(points[0] - points[1], axis=1)
+            gap += self._steps.velocity_horizon * np.linalg.norm(
+                velocities[0] - velocities[1], axis=1
+            )
+            worst = max(worst, float(gap.max()) / actor.size)
+        return worst
+
+    def _forces(
+        self, actor: CompiledActor, phase: PhaseState, time: float, window: tuple[float, float]
+    ) -> TotalForces:
+        """What acts from window[0] seconds before `time` until window[1] seconds after it."""
+        before, after = window
+        span = (max(time - before, 0.0), time + after)
+        return actor.forces_at(phase, time, span=span, ahead=(time, time + 2 * after))
+
+    def energies(self, state: SceneState) -> list[tuple[float, float]]:
+        """Kinetic and potential energy (J) of each actor; `DivergedStep` if one has exploded."""
+        out = []
+        for actor, (phase, forces) in zip(
+            self.actors, ((one.phase, one.forces) for one in state.actors), strict=True
+        ):
+            kinetic = 0.5 * float(phase.p @ phase.velocity)
+            speed = np.sqrt(2 * kinetic / actor.kinematics.mass.sum())
+            if not speed < self._steps.max_speed * max(1.0, actor.size):
+                raise DivergedStep(f"the kinetic energy of '{actor.name}' is {kinetic:.3g} J")
+            out.append((kinetic, forces.energy))
+        return out
+
+    def penetration(self, state: SceneState) -> np.ndarray:
+        """[actors] m by which each is inside something; 0 if nowhere."""
+        return self._detector.penetration(state.actors, state.warm_starts)
+
+
+def _check_finite(actor: CompiledActor, phase: PhaseState) -> None:
+    """Raise `DivergedStep` if a quantity is not finite."""
+    if isfinite(phase.q @ phase.q + phase.p @ phase.p):
+        return
+    for what, values in (("coordinates", phase.q), ("momentum", phase.p)):
+        if not np.isfinite(values).all():
+            coordinate = actor.actor.body.coordinates[int((~np.isfinite(values)).argmax())]
+            raise DivergedStep(f"{what} of '{actor.name}' are not finite, first '{coordinate}'")

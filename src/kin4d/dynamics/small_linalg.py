@@ -1,11 +1,9 @@
-"""Mass matrices: small symmetric systems, compiled, and what a step asks of them."""
+"""Mass matrices: small symmetric systems, compiled."""
 
 from __future__ import annotations
 
 import numba
 import numpy as np
-
-_LARGE = 500  # Entries of a Jacobian above which a library multiplies it faster than loops.
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -28,7 +26,7 @@ def factor_spd(matrix, factor):
 
 @numba.njit(cache=True, error_model="numpy")
 def solve_factored(factor, right, out):
-    """Write the solution [k] for the matrix that `factor_spd` took apart."""
+    """Write the solution [k] for the matrix that `factor_spd` factored."""
     k = len(right)
     for i in range(k):
         total = right[i]
@@ -56,7 +54,7 @@ def solve_spd(matrix, right, out):
 def mass_matrix(jacobian):
     """J^T J [k, k], with a trace of ridge so that it can always be factored."""
     n, k = jacobian.shape
-    if n * k > _LARGE:
+    if n * k > 500:  # BLAS is faster than loops from here on
         out = jacobian.T @ jacobian
     else:
         out = np.zeros((k, k))
@@ -74,22 +72,22 @@ def mass_matrix(jacobian):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def velocity_from_momentum(gram, p):
-    """dq/dt [k] of momentum p; not finite where the metric cannot be inverted."""
+def velocity_from_momentum(mass, p):
+    """dq/dt [k] of momentum p; not finite where the mass matrix [k, k] is singular."""
     out = np.empty(len(p))
-    if not solve_spd(gram, p, out):
+    if not solve_spd(mass, p, out):
         out[:] = np.nan
     return out
 
 
 @numba.njit(cache=True, error_model="numpy")
-def write_inverse(gram, stiffness, share, out):
-    """Write the inverse [k, k] of gram + share * stiffness; False if there is none."""
-    k = len(gram)
+def write_inverse(mass, stiffness, share, out):
+    """Write the inverse [k, k] of mass + share * stiffness; False if there is none."""
+    k = len(mass)
     matrix, factor, unit, column = np.empty((k, k)), np.empty((k, k)), np.zeros(k), np.empty(k)
     for i in range(k):
         for j in range(k):
-            matrix[i, j] = gram[i, j] + share * stiffness[i, j]
+            matrix[i, j] = mass[i, j] + share * stiffness[i, j]
     if not factor_spd(matrix, factor):
         return False
     for i in range(k):
@@ -101,25 +99,25 @@ def write_inverse(gram, stiffness, share, out):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def apply_damping(gram, p, damping, decay, seconds):
-    """Momentum [k] after a force -C dq/dt for some seconds t, C = `damping` + `decay` G symmetric.
+def apply_damping(mass, p, damping, decay, seconds):
+    """Momentum [k] after a force -C dq/dt for some seconds t, C = `damping` + `decay` M symmetric.
 
-    exp(-X) with X = t G^-1 C, as 1 / (1 + X + X^2 / 2): of second order, and right for t C -> inf.
+    exp(-X) with X = t M^-1 C, as 1 / (1 + X + X^2 / 2): of second order, and right for t C -> inf.
     """
     k = len(p)
     factor, column, out = np.empty((k, k)), np.empty(k), np.empty(k)
     drag, ratio, total = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
-    if not factor_spd(gram, factor):
+    if not factor_spd(mass, factor):
         return p
     for i in range(k):
         for j in range(k):
-            drag[i, j] = seconds * (damping[i, j] + decay * gram[i, j])
+            drag[i, j] = seconds * (damping[i, j] + decay * mass[i, j])
     for i in range(k):
         solve_factored(factor, drag[i], column)
         ratio[i] = column
     for i in range(k):
         for j in range(k):
-            total[i, j] = gram[i, j] + drag[i, j]
+            total[i, j] = mass[i, j] + drag[i, j]
             for m in range(k):
                 total[i, j] += 0.5 * drag[i, m] * ratio[j, m]
     if not solve_spd(total, p, column):
@@ -127,5 +125,5 @@ def apply_damping(gram, p, damping, decay, seconds):
     for i in range(k):
         out[i] = 0.0
         for j in range(k):
-            out[i] += gram[i, j] * column[j]
+            out[i] += mass[i, j] * column[j]
     return out

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kin4d.dynamics.forces.force import Force, ForceContext
-from kin4d.dynamics.phase_state import PhaseState
-from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics
-
-_NO_LIMITS = np.array([[-np.inf, np.inf, 0.0, 1.0]])
 
 
 @dataclass(slots=True)
@@ -21,100 +17,123 @@ class TotalForces:
     Attributes:
         force: [k] generalised force of everything that is neither weight nor implicit.
         weight: [n] covector on the embedding.
-        pull: [k] and stiffness [k, k] of the implicit part.
-        stiffness: See pull.
+        constant_force: [k] and stiffness [k, k] of the implicit part.
+        stiffness: See constant_force.
         soft_limits: [k, 4].
-        damping: [k, k] or None, and `decay` (1/s): a force -(damping + decay G) dq/dt.
+        damping: [k, k] or None, and `decay` (1/s): a force -(damping + decay M) dq/dt.
         decay: See damping.
-        stops: [k, 3] or None.
-        goals: Places that are led, as (index of the place, position [3]).
+        hard_limits: [k, 3] or None.
+        position_targets: (index of the surface point, position [3] m) of each.
         energy: Joules.
     """
 
     force: np.ndarray
     weight: np.ndarray
-    pull: np.ndarray
+    constant_force: np.ndarray
     stiffness: np.ndarray
     soft_limits: np.ndarray
     damping: np.ndarray | None = None
     decay: float = 0.0
-    stops: np.ndarray | None = None
-    goals: tuple[tuple[int, np.ndarray], ...] = ()
+    hard_limits: np.ndarray | None = None
+    position_targets: tuple[tuple[int, np.ndarray], ...] = ()
     energy: float = 0.0
 
     def copy(self) -> TotalForces:
         """The same, to add to."""
         return TotalForces(*(getattr(self, name) for name in self.__slots__))
 
-    def resistance(self, metric: np.ndarray) -> np.ndarray | None:
-        """[k, k] all damping where the mass matrix is `metric`; None if there is none."""
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Everything as named arrays; what is None is left out."""
+        out = {"decay": np.array(self.decay), "energy": np.array(self.energy)}
+        for name in FORCE_ARRAYS:
+            if (array := getattr(self, name)) is not None:
+                out[name] = array
+        out["target_index"] = np.array([index for index, _ in self.position_targets], np.int64)
+        out["target"] = np.array([point for _, point in self.position_targets]).reshape(-1, 3)
+        return out
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> TotalForces:
+        """What `to_arrays` gave."""
+        return cls(
+            **{name: arrays[name] for name in FORCE_ARRAYS if name in arrays},
+            decay=float(arrays["decay"]),
+            energy=float(arrays["energy"]),
+            position_targets=tuple(
+                zip(arrays["target_index"].tolist(), arrays["target"], strict=True)
+            ),
+        )
+
+    def damping_matrix(self, mass_matrix: np.ndarray) -> np.ndarray | None:
+        """[k, k] all damping where the mass matrix is given; None if there is none."""
         if not self.decay:
             return self.damping
-        return self.decay * metric + (0.0 if self.damping is None else self.damping)
+        return self.decay * mass_matrix + (0.0 if self.damping is None else self.damping)
+
+
+FORCE_ARRAYS = (
+    "force", "weight", "constant_force", "stiffness", "soft_limits", "damping", "hard_limits"
+)  # fmt: skip
+"""Fields of `TotalForces` that are arrays, or None."""
 
 
 class ForceAccumulator:
-    """Sums what forces on a thing answer; those that are steady are asked once.
+    """Sums forces; the constant ones are evaluated here, once.
 
     Args:
-        map: The compiled body.
-        forces: Everything that acts on it.
+        forces: Everything that acts on an actor, prepared for it.
+        start: The actor at the start of the run.
     """
 
-    def __init__(self, map: CompiledKinematics, forces: Sequence[Force]) -> None:
-        k = map.width
-        self._map = map
-        self._none = TotalForces(
+    def __init__(self, forces: Sequence[Force], start: ForceContext) -> None:
+        kinematics, k = start.kinematics, len(start.q)
+        zero = TotalForces(
             force=np.zeros(k),
-            weight=np.zeros(map.size),
-            pull=np.zeros(k),
+            weight=np.zeros(kinematics.size),
+            constant_force=np.zeros(k),
             stiffness=np.zeros((k, k)),
-            soft_limits=_NO_LIMITS.repeat(k, 0),
+            soft_limits=np.tile([-np.inf, np.inf, 0.0, 1.0], (k, 1)),
         )
-        self._steady = [force for force in forces if getattr(force, "steady", False)]
-        self._changing = [force for force in forces if not getattr(force, "steady", False)]
-        self._base: TotalForces | None = None
+        self._changing = [force for force in forces if not force.constant]
+        self._base = self._add(zero, [force for force in forces if force.constant], start)
+        # The energy of a weight is linear in y: `total` adds it where y is known.
+        self._base.energy += float(self._base.weight @ start.phase.configuration.y)
 
-    def at(self, state: ForceContext, phase: PhaseState) -> TotalForces:
-        """Everything that acts in a state, which is that of `phase`."""
-        if self._base is None:
-            self._base = self._sum(self._none, self._steady, state, phase)
-            # The energy of a weight is linear in y: it is added when y is known.
-            self._base.energy += float(self._base.weight @ phase.y)
-        out = self._sum(self._base, self._changing, state, phase)
-        out.energy -= float(self._base.weight @ phase.y)
+    def total(self, context: ForceContext) -> TotalForces:
+        """Everything that acts at one instant."""
+        out = self._add(self._base, self._changing, context)
+        out.energy -= float(self._base.weight @ context.phase.configuration.y)
         return out
 
-    def _sum(
-        self, base: TotalForces, forces: list[Force], state: ForceContext, phase: PhaseState
-    ) -> TotalForces:
-        out, none = base.copy(), self._none
+    def _add(self, base: TotalForces, forces: list[Force], context: ForceContext) -> TotalForces:
+        out = base.copy()
         for force in forces:
-            load = force.load(state)
-            out.energy += load.energy
-            out.decay += load.decay
-            if load.weight is not None:
-                out.weight = out.weight + self._map.lift(load.weight)
-                out.energy -= float(np.vdot(load.weight, state.points))
-            if load.points is not None:
-                out.force = out.force + phase.jacobian.T @ self._map.lift(load.points)
-            if load.coordinates is not None:
-                out.force = out.force + load.coordinates
-            for at, pushed in load.sites:
-                out.force = out.force + pushed @ state.site(at)[2]
-            if load.panels is not None:
-                out.force = out.force + load.panels.ravel() @ state.panel_columns
-            if load.stiffness is not None:
-                added = np.diag(load.stiffness) if load.stiffness.ndim == 1 else load.stiffness
-                out.stiffness = added if out.stiffness is none.stiffness else out.stiffness + added
-            if load.pull is not None:
-                out.pull = load.pull if out.pull is none.pull else out.pull + load.pull
-            if load.damping is not None:
-                out.damping = load.damping if out.damping is None else out.damping + load.damping
-            if load.soft_limits is not None:
-                out.soft_limits = load.soft_limits
-            if load.stops is not None:
-                out.stops = load.stops
-            for at, target in load.goals:
-                out.goals = (*out.goals, (state.sites[at], target))
+            terms = force.load(context)
+            out.energy += terms.energy
+            out.decay += terms.decay
+            if terms.weight is not None:
+                out.weight = out.weight + context.kinematics.pull_back(terms.weight)
+                out.energy -= float(np.vdot(terms.weight, context.points))
+            if terms.points is not None:
+                covector = context.kinematics.pull_back(terms.points)
+                out.force = out.force + context.phase.configuration.jacobian.T @ covector
+            if terms.coordinates is not None:
+                out.force = out.force + terms.coordinates
+            if terms.attached is not None:
+                out.force = out.force + terms.attached @ context.attached_point(force)[1]
+            if terms.elements is not None:
+                out.force = out.force + terms.elements.ravel() @ context.element_jacobians
+            if (added := terms.stiffness) is not None:
+                out.stiffness = out.stiffness + (np.diag(added) if added.ndim == 1 else added)
+            if terms.constant_force is not None:
+                out.constant_force = out.constant_force + terms.constant_force
+            if terms.damping is not None:
+                out.damping = terms.damping if out.damping is None else out.damping + terms.damping
+            if terms.soft_limits is not None:
+                out.soft_limits = terms.soft_limits
+            if terms.hard_limits is not None:
+                out.hard_limits = terms.hard_limits
+            if terms.position_target is not None:
+                target = (context.attachment_index(force), terms.position_target)
+                out.position_targets = (*out.position_targets, target)
         return out

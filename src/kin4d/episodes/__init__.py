@@ -1,4 +1,4 @@
-"""Episodes: what a robot did, saw and was told, in metres; their store, and others' layouts."""
+"""Episodes: what a robot did, its camera saw and the instruction, in metres; stores and formats."""
 
 from kin4d.episodes.episode import FRAMES, Episode
 from kin4d.episodes.store import EpisodeStore

@@ -1,4 +1,4 @@
-"""Assembly: an episode in metres from a recording, a robot and a calibrated camera.
+"""RecordingConverter: an episode in metres from a recording, a robot and a calibrated camera.
 
 The robot's geometry and mask are computed from its joints, exactly. All else is seen in colour
 only, unless a depth annotator adds its points; they are brought to metres by the robot's.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ROBOT_ONLY = "robot geometry only"
 DOUBTFUL = "camera doubtful"
-# Overlap of where the robot moves and where the picture changes: 0.65 to 0.95 with the right
+# Overlap of where the robot moves and where the image changes: 0.65 to 0.95 with the right
 # camera in simulation, 0.0 to 0.5 with cameras a little or far off.
 _OVERLAP = 0.5
 
@@ -175,7 +175,7 @@ class RecordingConverter:
 
 
 def _overlap(body: RobotBody, q: np.ndarray, rgb: np.ndarray, camera: Camera) -> float:
-    """How well pictures change where the robot moves, 0 to 1; see `SilhouetteVideo`."""
+    """How well images change where the robot moves, 0 to 1; see `SilhouetteVideo`."""
     from kin4d.calibration.silhouette import SilhouetteVideo
 
     step = max(len(rgb) // 6, 1)
@@ -193,7 +193,7 @@ def _fitted(
     height, width = rgb.shape[1:3]
     if abs(camera.width / camera.height - width / height) > 0.02 * width / height:
         raise InputError(
-            "the camera is for pictures of another shape",
+            "the camera is for images of another shape",
             value=(camera.width, camera.height),
             allowed=f"{width} x {height}, or the same view at another size",
         )

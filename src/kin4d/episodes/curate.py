@@ -28,7 +28,7 @@ class QualityFilter:
 
     Attributes:
         frames: Its length; 0 for any.
-        min_robot: Share of the picture that the robot must cover in a frame to be in view.
+        min_robot: Share of the image that the robot must cover in a frame to be in view.
         min_in_view: Share of frames in which it must be in view.
         min_motion: Share of all pixels that must change colour or body between some two of its
             first, middle and last frame; less is a clip in which nothing happens.

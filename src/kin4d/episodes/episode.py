@@ -1,4 +1,4 @@
-"""Episode: the unit of robot data. What a camera saw of a robot at work, and what it was told."""
+"""Episode: the unit of robot data. Video of a robot at work, its actions and its instruction."""
 
 from __future__ import annotations
 

@@ -24,15 +24,15 @@ class PartTracks:
         mask: [T, H, W] uint8: 0 the room, 1 the robot, part p has id p + 2.
         motions: [T, P, 4, 4] float64: in the camera frame, m. A point at x in the first frame is
             at ``motions[t, p] @ x`` in frame t.
-        things: [P] the id of the thing in the episode's video that each part belongs to.
+        object_ids: [P] the id in the episode's video of the object that each part belongs to.
     """
 
     mask: np.ndarray
     motions: np.ndarray
-    things: tuple[int, ...]
+    object_ids: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        frames, parts = len(self.mask), len(self.things)
+        frames, parts = len(self.mask), len(self.object_ids)
         if self.motions.shape != (frames, parts, 4, 4) or self.mask.ndim != 3:
             raise InputError(
                 "motions of parts have the wrong shape",
@@ -46,7 +46,7 @@ class PartTracks:
         """The parts in frames `index` [n], moving from where they are in the first of these."""
         since = np.linalg.inv(self.motions[index[0]])
         return PartTracks(
-            mask=self.mask[index], motions=self.motions[index] @ since, things=self.things
+            mask=self.mask[index], motions=self.motions[index] @ since, object_ids=self.object_ids
         )
 
     def carried(self, xyz: np.ndarray) -> np.ndarray:
@@ -55,7 +55,7 @@ class PartTracks:
         Room and robot stay where they are: the robot's motion follows from its joints.
         """
         whole = np.tile(
-            np.eye(4, dtype=np.float32), (len(self.mask), len(self.things) + FIRST, 1, 1)
+            np.eye(4, dtype=np.float32), (len(self.mask), len(self.object_ids) + FIRST, 1, 1)
         )
         whole[:, FIRST:] = self.motions
         chosen = whole[:, self.mask[0]]

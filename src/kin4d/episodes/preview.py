@@ -28,7 +28,7 @@ def episode_preview(episodes: Sequence[Episode], *, shown: int = 4, tile: int = 
     Args:
         episodes: n of them.
         shown: How many frames.
-        tile: Width of each picture, pixels.
+        tile: Width of each image, pixels.
     """
     return np.concatenate([_row(episode, shown, tile) for episode in episodes])
 
@@ -43,8 +43,8 @@ def _row(episode: Episode, shown: int, tile: int) -> np.ndarray:
     bodies = np.where((video.mask[-1] > 0)[..., None], mixed, 0.5 * video.rgb[-1])
     row = np.concatenate([*video.rgb[index], bodies.astype(np.uint8), _depth(video.xyz)], axis=1)
     height = round(tile * camera.height / camera.width)
-    picture = Image.fromarray(row).resize(((shown + 2) * tile, height), Image.Resampling.BOX)
-    row = np.array(picture)
+    image = Image.fromarray(row).resize(((shown + 2) * tile, height), Image.Resampling.BOX)
+    row = np.array(image)
     row[:, :_BAR] = _SUCCESS[episode.success]
     return row
 

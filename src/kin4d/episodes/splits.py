@@ -1,4 +1,4 @@
-"""Splits of episodes: which may be trained on, and which are kept to be judged by.
+"""Splits of episodes: which may be trained on, and which are held out for evaluation.
 
 As with objects (`kin4d.storage.splits`), an episode's split follows from what it is, by a hash of
 its source, task and seed; so the same seed of two tasks may be on different sides. Episodes with an

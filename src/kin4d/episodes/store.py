@@ -47,7 +47,7 @@ def episode_record(episode: Episode) -> ShardRecord:
     rows = {name: len(array) for name, array in arrays.items()}
     line = {**episode_metadata(episode), **asdict(episode.identity), "scale": scale, "rows": rows}
     if episode.parts is not None:
-        line["things"] = [*episode.parts.things]
+        line["things"] = [*episode.parts.object_ids]
     return ShardRecord(line, arrays)
 
 
@@ -66,11 +66,11 @@ def restore_episode(line: dict[str, Any], arrays: dict[str, np.ndarray]) -> Epis
     )
     parts = None
     if "parts" in arrays:
-        things = tuple(line["things"])
-        motions = np.tile(np.eye(4), (frames, len(things), 1, 1))
-        motions[:, :, :3] = arrays["motions"].reshape(frames, len(things), 3, 4)
+        object_ids = tuple(line["things"])
+        motions = np.tile(np.eye(4), (frames, len(object_ids), 1, 1))
+        motions[:, :, :3] = arrays["motions"].reshape(frames, len(object_ids), 3, 4)
         seen = decode_frames(arrays["parts"], size, "uint8")
-        parts = PartTracks(mask=seen, motions=motions, things=things)
+        parts = PartTracks(mask=seen, motions=motions, object_ids=object_ids)
     tables = {
         name: arrays[name].reshape(frames, -1) if name in arrays else None
         for name in ("joints", "actions")
@@ -125,3 +125,8 @@ class EpisodeStore(ShardStore):
         """
         plan = {"keys": [one.identity.key for one in episodes], "per_shard": per_shard}
         return cls._write(path, plan, episodes, episode_record, per_shard)
+
+
+def shipped_episodes() -> EpisodeStore:
+    """Four small episodes that come with the package, of tasks that the shipped arm solves."""
+    return EpisodeStore(Path(__file__).parents[1] / "assets" / "episodes")

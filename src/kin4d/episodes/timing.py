@@ -1,6 +1,6 @@
 """Timing: which recorded frames stand for an episode, and what was commanded between them.
 
-Pictures are not blended: the frame nearest in time to each of `frames` evenly spaced instants is
+Images are not blended: the frame nearest in time to each of `frames` evenly spaced instants is
 taken, first and last included, and joints and masks are those of the frames taken. Fewer than two
 frames are refused. From two up to fewer than asked for, frames are repeated and the episode is
 flagged "stretched". Frames unevenly spaced in time are taken by their times; a gap of more than

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.export.bounds import column_bounds
+from kin4d.export.mesh_arrays import column_bounds
 
 VERTEX_DATA, VERTEX_INDICES = 34962, 34963
 

@@ -11,7 +11,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.export.glb import VERTEX_DATA, VERTEX_INDICES, GlbBuilder
 from kin4d.export.gltf_material import MaterialTable
-from kin4d.export.material_faces import faces_by_material
+from kin4d.export.mesh_arrays import faces_by_material
 from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.material import linear_colors
@@ -86,6 +86,8 @@ def _add_mesh(
     attributes = {"POSITION": vertex_data(positions, "VEC3", bounds=True)}
     if normals is not None:
         attributes["NORMAL"] = vertex_data(normals.astype(np.float32), "VEC3")
+    if mesh.normals is not None and mesh.tangents is not None and not targets:
+        attributes["TANGENT"] = vertex_data(mesh.tangents, "VEC4")
     if mesh.uv is not None:
         # glTF counts v from the top of the image.
         attributes["TEXCOORD_0"] = vertex_data(

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from kin4d.errors import InputError, OutputError
-from kin4d.export.bounds import column_bounds
 from kin4d.export.crate import UnknownCrateError, replace_stand_ins, stand_in
+from kin4d.export.mesh_arrays import column_bounds
 from kin4d.export.textures import TextureFolder
 from kin4d.export.usd_material import bind_materials
 from kin4d.extras import require

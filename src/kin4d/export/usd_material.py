@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kin4d.export.material_faces import faces_by_material
+from kin4d.export.mesh_arrays import faces_by_material
 from kin4d.export.textures import TextureFolder
 from kin4d.geometry.material import SurfaceMaterial
 from kin4d.geometry.mesh import Mesh

@@ -1,4 +1,4 @@
-"""Pictures over time: MP4 and GIF files; and single pictures."""
+"""Images over time: MP4 and GIF files; and single images."""
 
 from __future__ import annotations
 
@@ -111,25 +111,25 @@ def _decode(path: Path, start: float, count: int | None) -> tuple[np.ndarray, np
 
 
 def read_image(path: str | Path) -> np.ndarray:
-    """[H, W, 3] uint8: a picture, of any format that Pillow reads."""
+    """[H, W, 3] uint8: an image, of any format that Pillow reads."""
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(path) as picture:
-            return np.asarray(picture.convert("RGB"))
+        with Image.open(path) as image:
+            return np.asarray(image.convert("RGB"))
     except FileNotFoundError:
-        raise InputError(f"there is no picture {path}") from None
+        raise InputError(f"there is no image {path}") from None
     except (UnidentifiedImageError, OSError) as error:
-        raise InputError(f"{path} is not a readable picture: {error}") from error
+        raise InputError(f"{path} is not a readable image: {error}") from error
 
 
-def write_image(picture: np.ndarray, path: str | Path) -> Path:
-    """Write `picture` [H, W, 3] uint8 as PNG, JPEG or what else the suffix of `path` names."""
+def write_image(image: np.ndarray, path: str | Path) -> Path:
+    """Write `image` [H, W, 3] uint8 as PNG, JPEG or what else the suffix of `path` names."""
     from PIL import Image
 
     try:
         with atomic_path(path) as temporary:
-            Image.fromarray(picture).save(temporary)
+            Image.fromarray(image).save(temporary)
     except ValueError as error:
         raise InputError(f"cannot write {path}: {error}", allowed=".png, .jpg, ...") from error
     return Path(path)
@@ -167,13 +167,13 @@ def _write_gif(frames: np.ndarray, path: Path, fps: float) -> None:
     chosen = frames[np.unique(np.linspace(0, len(frames) - 1, 8).astype(int))]
     sample = Image.fromarray(chosen.reshape(-1, *frames.shape[2:]))
     palette = sample.quantize(256, method=Image.Quantize.MEDIANCUT)
-    pictures = [
+    images = [
         Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG)
         for frame in frames
     ]
     # Times are rounded as they add up, so that a long clip ends when it should.
     ends = np.rint(np.arange(1, len(frames) + 1) * 100 / fps).astype(int)
     durations = np.maximum(np.diff(ends, prepend=0), 2) * 10
-    pictures[0].save(
-        path, save_all=True, append_images=pictures[1:], duration=durations.tolist(), loop=0
+    images[0].save(
+        path, save_all=True, append_images=images[1:], duration=durations.tolist(), loop=0
     )

@@ -1,4 +1,4 @@
-"""Regrouping: what the pieces of a body follow, told by a target instead of by the body."""
+"""Re-assign the pieces of a body to parts, by the target instead of the body's prediction."""
 
 from __future__ import annotations
 

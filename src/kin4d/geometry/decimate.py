@@ -1,4 +1,4 @@
-"""Coarse meshes: fewer triangles where a small picture would not show them anyway."""
+"""Coarse meshes: fewer triangles where a small image would not show them anyway."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def decimate(mesh: Mesh, cell: float) -> Mesh:
         uv=None if mesh.uv is None else mesh.uv[kept],
         colors=None if mesh.colors is None else mesh.colors[kept],
         normals=None,
+        tangents=None,
         face_material=mesh.face_material[chosen],
         face_group=mesh.face_group[chosen],
         source_index=None,

@@ -23,6 +23,7 @@ class RawMesh:
     faces: np.ndarray
     uv: np.ndarray | None = None
     normals: np.ndarray | None = None
+    tangents: np.ndarray | None = None
     colors: np.ndarray | None = None
     materials: tuple[SurfaceMaterial, ...] = (SurfaceMaterial(),)
     face_material: np.ndarray | None = None
@@ -45,6 +46,8 @@ class Mesh(RawMesh):
         faces: [F, 3] int64, counter-clockwise seen from outside.
         uv: [V, 2] float32 or None, origin at the lower left (OBJ, trimesh).
         normals: [V, 3] float32 or None: the source's own, at rest.
+        tangents: [V, 4] float32 or None: the source's own, as glTF defines them: xyz and
+            handedness.
         colors: [V, 4] uint8 or None: sRGB and alpha, multiplied with the material's colour.
         materials: One or more; `face_material` [F] int64 indexes them.
         groups: Names of the source's objects or groups; `face_group` [F] int64 indexes them.
@@ -64,6 +67,7 @@ class Mesh(RawMesh):
         for name, dtype, shape in (
             ("uv", np.float32, (count, 2)),
             ("normals", np.float32, (count, 3)),
+            ("tangents", np.float32, (count, 4)),
             ("colors", np.uint8, (count, 4)),
             ("face_material", np.int64, (face_count,)),
             ("face_group", np.int64, (face_count,)),
@@ -144,24 +148,27 @@ class Mesh(RawMesh):
         return float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
 
     def replace_vertices(self, vertices: np.ndarray) -> Mesh:
-        """The same surface with its vertices elsewhere ([V, 3] m); normals are dropped."""
+        """The surface with other vertices [V, 3] (m); normals and tangents are dropped."""
         if np.shape(vertices) != self.vertices.shape:
             raise InputError(
                 "replacement vertices have another shape",
                 value=np.shape(vertices),
                 allowed=str(self.vertices.shape),
             )
-        return replace(self, vertices=vertices, normals=None)
+        return replace(self, vertices=vertices, normals=None, tangents=None)
 
     def transformed(self, matrix: np.ndarray) -> Mesh:
         """The mesh moved by a [4, 4] affine matrix; a mirroring one flips the faces' order."""
         matrix = np.asarray(matrix, np.float64)
         linear, vertices = matrix[:3, :3], self.vertices @ matrix[:3, :3].T + matrix[:3, 3]
-        normals = self.normals
-        if normals is not None:
-            normals = transform_normals(linear, normals)
-        faces = self.faces[:, ::-1] if np.linalg.det(linear) < 0 else self.faces
-        return replace(self, vertices=vertices, normals=normals, faces=faces)
+        normals, tangents = self.normals, self.tangents
+        return replace(
+            self,
+            vertices=vertices,
+            faces=self.faces[:, ::-1] if np.linalg.det(linear) < 0 else self.faces,
+            normals=None if normals is None else transform_normals(linear, normals),
+            tangents=None if tangents is None else transform_tangents(linear, tangents),
+        )
 
 
 def face_normals(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
@@ -191,6 +198,14 @@ def transform_normals(linear: np.ndarray, normals: np.ndarray) -> np.ndarray:
     sign = np.where(np.linalg.det(linear) < 0, -1.0, 1.0)[..., None]
     turned = sign * (cofactor @ normals[..., None].astype(np.float64))[..., 0]
     return turned / np.maximum(np.linalg.norm(turned, axis=-1, keepdims=True), 1e-30)
+
+
+def transform_tangents(linear: np.ndarray, tangents: np.ndarray) -> np.ndarray:
+    """[V, 4] tangents of a surface moved by one [3, 3] matrix or one each [V, 3, 3]."""
+    turned = (linear @ tangents[..., :3, None].astype(np.float64))[..., 0]
+    turned = turned / np.maximum(np.linalg.norm(turned, axis=-1, keepdims=True), 1e-30)
+    handedness = tangents[..., 3] * np.where(np.linalg.det(linear) < 0, -1, 1)
+    return np.concatenate([turned, handedness[..., None]], axis=-1)
 
 
 def _array(value: np.ndarray, dtype: type, name: str, shape: tuple[int | None, ...]) -> np.ndarray:

@@ -65,8 +65,8 @@ def join_meshes(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
     """Join meshes in order, unchecked.
 
     A material that several of them hold (the same object) appears once. UVs and colours that only
-    some of them have are filled with zero and white; normals are kept if all have them. A face
-    corner out of its own mesh's range becomes -1, so that it cannot land in another's.
+    some of them have are filled with zero and white; normals and tangents are kept if all have
+    them. A face corner out of its own mesh's range becomes -1, so that it cannot land in another's.
     """
     if not meshes:
         raise InputError("there is no mesh to join", value=0, allowed="one mesh or more")
@@ -78,7 +78,8 @@ def join_meshes(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
 
     def filled(field: str, width: int, default: float, dtype: type) -> np.ndarray | None:
         values = [getattr(mesh, field) for mesh in meshes]
-        if all(value is None for value in values):
+        missing = [value is None for value in values]
+        if all(missing) or (field in ("normals", "tangents") and any(missing)):
             return None
         blanks = [np.full((count, width), default, dtype) for count in counts]
         return np.concatenate([_or(*pair) for pair in zip(values, blanks, strict=True)])
@@ -92,13 +93,13 @@ def join_meshes(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
         face_material.append(table[_or(mesh.face_material, zeros)])
         face_part.append(_or(mesh.face_group, zeros) + part_start)
         source_index.append(_or(mesh.source_index, np.arange(count)) + start)
-    has_normals = all(mesh.normals is not None for mesh in meshes)
     ups: list[UpAxis] = [mesh.source_up for mesh in meshes if mesh.source_up]
     return RawMesh(
         vertices=np.concatenate([mesh.vertices for mesh in meshes]),
         faces=np.concatenate(faces),
         uv=filled("uv", 2, 0.0, np.float32),
-        normals=filled("normals", 3, 0.0, np.float32) if has_normals else None,
+        normals=filled("normals", 3, 0.0, np.float32),
+        tangents=filled("tangents", 4, 0.0, np.float32),
         colors=filled("colors", 4, 255, np.uint8),
         materials=materials,
         face_material=np.concatenate(face_material),

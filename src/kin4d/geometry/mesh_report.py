@@ -198,7 +198,7 @@ def repair_mesh(raw: RawMesh) -> tuple[Mesh, list[str]]:
     if not finite.all():
         done.append(f"dropped {int((~finite).sum())} vertices with NaN or infinite coordinates")
         changes["faces"] = (np.cumsum(finite) - 1)[faces]
-        for field in ("vertices", "uv", "normals", "colors", "source_index"):
+        for field in ("vertices", "uv", "normals", "tangents", "colors", "source_index"):
             value = getattr(raw, field)
             changes[field] = None if value is None else value[finite]
         if raw.source_index is None:

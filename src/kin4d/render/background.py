@@ -1,4 +1,4 @@
-"""Backdrop: what is seen behind the bodies. It has a colour, but no depth and no mask id."""
+"""Background: what is visible behind the bodies. It has a colour, but no depth and no mask id."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ class FloorPlane:
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """A painted backdrop: `picture` [H, W, 3] float32 linear, `floor` [H, W] from 0 to 1."""
+    """A painted backdrop: `image` [H, W, 3] float32 linear, `floor` [H, W] from 0 to 1."""
 
-    picture: np.ndarray
+    image: np.ndarray
     floor: np.ndarray | None
 
     @classmethod
@@ -99,18 +99,18 @@ class Background:
                 image [H, W, 3] uint8 of the camera's size.
             floor: Drawn over it, if given.
         """
-        picture = np.ascontiguousarray(_picture(camera, background), np.float32)
+        image = np.ascontiguousarray(_image(camera, background), np.float32)
         if floor is None:
-            return cls(picture, None)
+            return cls(image, None)
         amount, x, y = floor.seen_by(camera)
         tone = np.full(amount.shape, _FLOOR_TONE, np.float32)
         if floor.cell > 0:
             squares = np.floor(x / floor.cell) + np.floor(y / floor.cell)
             tone -= np.float32(_CHECKER_CONTRAST) * (squares % 2)
-        return cls(picture + amount[..., None] * (tone[..., None] - picture), amount)
+        return cls(image + amount[..., None] * (tone[..., None] - image), amount)
 
 
-def _picture(camera: Camera, background: BackgroundLike) -> np.ndarray:
+def _image(camera: Camera, background: BackgroundLike) -> np.ndarray:
     shape = (camera.height, camera.width, 3)
     if isinstance(background, str):
         if background != "studio":
@@ -123,11 +123,11 @@ def _picture(camera: Camera, background: BackgroundLike) -> np.ndarray:
         return np.broadcast_to(_SKY_TONE - _GRADIENT * row**1.5, shape)
     if np.shape(background) == (3,):
         return np.broadcast_to(np.asarray(background, np.float32), shape)
-    picture = np.asarray(background)
-    if picture.shape != shape or picture.dtype != np.uint8:
+    image = np.asarray(background)
+    if image.shape != shape or image.dtype != np.uint8:
         raise InputError(
             "background image has the wrong shape or type",
-            value=(picture.shape, str(picture.dtype)),
+            value=(image.shape, str(image.dtype)),
             allowed=f"{shape} uint8",
         )
-    return to_linear(picture)
+    return to_linear(image)

@@ -19,7 +19,7 @@ def plot_lines(
     width: int = 900,
     height: int = 480,
 ) -> np.ndarray:
-    """A picture [height, width, 3] uint8 of lines over time.
+    """An image [height, width, 3] uint8 of lines over time.
 
     Args:
         times: [T] s.
@@ -34,8 +34,8 @@ def plot_lines(
     scale = 2  # drawn large and shrunk: smooth lines
     size = (width * scale, height * scale)
     font = ImageFont.load_default(15 * scale)
-    picture = Image.new("RGB", size, _PAPER)
-    draw = ImageDraw.Draw(picture)
+    image = Image.new("RGB", size, _PAPER)
+    draw = ImageDraw.Draw(image)
     left, top, right, bottom = 90 * scale, 50 * scale, size[0] - 20 * scale, size[1] - 50 * scale
     values = np.concatenate([np.ravel(line) for line in lines.values()])
     rows = _ticks(values[np.isfinite(values)], 6)
@@ -72,7 +72,7 @@ def plot_lines(
     draw.text((left, 10 * scale), title, _TEXT, font, anchor="lm")
     draw.text((left - 8 * scale, 29 * scale), unit, _TEXT, font, anchor="rm")
     draw.text(((left + right) / 2, size[1] - 12 * scale), "time (s)", _TEXT, font, anchor="ms")
-    return np.asarray(picture.resize((width, height), Image.Resampling.LANCZOS))
+    return np.asarray(image.resize((width, height), Image.Resampling.LANCZOS))
 
 
 def _ink(count: int) -> list[str]:

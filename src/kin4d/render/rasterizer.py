@@ -57,7 +57,7 @@ def rasterize(
         camera: The view.
         near: Depth (m) below which nothing is drawn.
         cull: Leave out faces seen from behind, as OpenGL programs often do: a third faster, and
-            the same picture of closed surfaces that face outwards.
+            the same image of closed surfaces that face outwards.
         threads: How many threads share the rows; all usable cores if None. The result does not
             depend on it.
     """

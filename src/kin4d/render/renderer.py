@@ -26,7 +26,7 @@ _SHADOW = 0.45
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RenderedFrame:
-    """One picture and its geometry.
+    """One image and its geometry.
 
     Attributes:
         rgb: [H, W, 3] uint8 sRGB.
@@ -48,7 +48,7 @@ class Renderer:
     Args:
         surface: What is drawn.
         camera: The view.
-        background: See `Backdrop.paint`; or a function that paints a backdrop for a camera.
+        background: See `Background.paint`; or a function that paints a backdrop for a camera.
         floor: A floor with soft shadows, or None.
         up: World direction of the sky.
         near: Depth (m) below which nothing is drawn.
@@ -97,7 +97,7 @@ class Renderer:
         self._backdrop = (
             background(camera) if painted else Background.paint(camera, background, floor)
         )
-        self._plain = to_srgb(self._backdrop.picture)
+        self._plain = to_srgb(self._backdrop.image)
 
     def draw(
         self,
@@ -164,9 +164,9 @@ class Renderer:
         soft = gaussian_filter(hard.astype(np.float32), self.camera.height / 90)
         shadow = _SHADOW * soft * backdrop.floor
         where = shadow > 1e-3
-        picture = self._plain.copy()
-        picture[where] = to_srgb(backdrop.picture[where] * (1 - shadow[where])[:, None])
-        return picture
+        image = self._plain.copy()
+        image[where] = to_srgb(backdrop.image[where] * (1 - shadow[where])[:, None])
+        return image
 
 
 def _averaged(rgb: np.ndarray, size: tuple[int, ...]) -> np.ndarray:

@@ -66,22 +66,22 @@ def near_miss(scene: TaskScene, actions: Actions, rng: np.random.Generator) -> N
         in any of a few directions makes it fail.
     """
     first = rng.uniform(-np.pi, np.pi)
-    for turn in (0.0, np.pi / 2, -np.pi / 2, np.pi):
-        way = np.array([np.cos(first + turn), np.sin(first + turn), 0.0])
-        if not _done(scene, shifted_expert(actions, FAR * way)):
+    for rotation in (0.0, np.pi / 2, -np.pi / 2, np.pi):
+        direction = np.array([np.cos(first + rotation), np.sin(first + rotation), 0.0])
+        if not _done(scene, shifted_expert(actions, FAR * direction)):
             break
     else:
         return None
     low, high = 0.0, FAR
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if _done(scene, shifted_expert(actions, middle * way)):
+        if _done(scene, shifted_expert(actions, middle * direction)):
             low = middle
         else:
             high = middle
     if low == 0.0 and not _done(scene, actions):
         return None
-    return NearMiss(hit=low * way, miss=high * way)
+    return NearMiss(hit=low * direction, miss=high * direction)
 
 
 def _done(scene: TaskScene, actions: Actions) -> bool:

@@ -1,4 +1,4 @@
-"""Props: loose things to handle, drawn from simple parts and touched as boxes and cylinders."""
+"""Props: loose objects, rendered as simple parts and collided as boxes and cylinders."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Geom:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Prop:
-    """A loose thing, standing upright; its frame is at the middle of its height.
+    """A loose object, standing upright; its frame is at the middle of its height.
 
     Attributes:
         kind: What it is.

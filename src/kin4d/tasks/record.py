@@ -85,10 +85,10 @@ def make_episode(
         success=rollout.success,
         seed=spec.seed,
         factors={
-            "object": scene.script.objects[0],
+            "object": scene.spec.objects[0],
             "background": f"room{scene.room.style:02d}",
         },
-        meta={"kind": spec.variant, **perturbation, "objects": [*scene.script.objects]},
+        meta={"kind": spec.variant, **perturbation, "objects": [*scene.spec.objects]},
     )
 
 

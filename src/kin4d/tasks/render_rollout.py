@@ -1,4 +1,4 @@
-"""Film: a rollout as a pointmap video, the room drawn once and all that moves drawn on top."""
+"""RenderedRollout: a pointmap video of a rollout; the room is rendered once, then what moves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kin4d.render.renderer import RenderedFrame, Renderer
 from kin4d.tasks.simulate import Rollout
 from kin4d.tasks.task_scene import TaskScene
 
-_TABLE = 1  # mask id in the picture of the room
+_TABLE = 1  # mask id in the image of the room
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -25,9 +25,9 @@ class RenderedRollout:
     """What a camera saw, and what a simulator knows about it.
 
     Attributes:
-        video: Mask id 1 is the robot, 2 and on the scene's things, 0 the room, which has its XYZ
+        video: Mask id 1 is the robot, 2 and on the scene's objects, 0 the room, which has its XYZ
             too.
-        parts: The bodies that the things are made of.
+        parts: The bodies of the objects.
     """
 
     video: PointmapVideo
@@ -84,11 +84,11 @@ def render_rollout(
         mask=actors.owner[mask],
         camera=camera,
         fps=(frames - 1) / rollout.seconds,
-        names=("robot", *(thing.name for thing in scene.things)),
+        names=("robot", *(obj.name for obj in scene.objects)),
     )
-    things = tuple(int(one) for one in actors.owner[FIRST:])
+    objects = tuple(int(one) for one in actors.owner[FIRST:])
     return RenderedRollout(
-        video=video, parts=PartTracks(mask=mask, motions=actors.motions(camera), things=things)
+        video=video, parts=PartTracks(mask=mask, motions=actors.motions(camera), object_ids=objects)
     )
 
 
@@ -101,7 +101,7 @@ def _room(scene: TaskScene, camera: Camera) -> RenderedFrame:
 
 
 def _backdrop(scene: TaskScene, camera: Camera) -> Background:
-    """The room as a picture that shadows fall on where it shows the table."""
+    """The room as an image that shadows fall on where it shows the table."""
     drawn = _room(scene, camera)
     table = (drawn.mask == _TABLE).astype(np.float32)
     return Background(to_linear(drawn.rgb), table)
@@ -115,7 +115,7 @@ class RenderBatch:
         rollout: What happened.
 
     Attributes:
-        surface: The robot first, then every body of every thing.
+        surface: The robot first, then every body of every object.
         owner: [2 + P] uint8: mask id in the video of each mask id of the surface.
         transforms: [T, J, 4, 4] motions of the surface's joints; the last P are of the bodies.
     """
@@ -125,8 +125,8 @@ class RenderBatch:
         with torch.no_grad():
             robot = body.skin_transforms(torch.from_numpy(rollout.q)).numpy()
         meshes, skins, columns, owner = [body.rest], [body.skin], [], [0, 1]
-        for number, thing in enumerate(scene.things, FIRST):
-            for name, mesh in zip(thing.bodies, thing.meshes, strict=True):
+        for number, obj in enumerate(scene.objects, FIRST):
+            for name, mesh in zip(obj.bodies, obj.meshes, strict=True):
                 meshes.append(mesh)
                 skins.append(Skin.rigid(np.zeros(len(mesh.vertices), np.int64), (name,)))
                 columns.append(scene.model.body(name).id)

@@ -52,17 +52,17 @@ class Room:
     fov: float
 
     @classmethod
-    def draw(cls, rng: np.random.Generator, script: TaskSpec) -> Room:
-        """A room from dice, with a camera that sees what the task is about."""
+    def draw(cls, rng: np.random.Generator, spec: TaskSpec) -> Room:
+        """A random room, with a camera that sees the task's objects."""
         style = int(rng.integers(STYLES))
-        low, high = script.sides[int(rng.integers(len(script.sides)))]
+        low, high = spec.sides[int(rng.integers(len(spec.sides)))]
         azimuth = np.radians(rng.uniform(low, high))
         height = np.radians(rng.uniform(24, 48))
         fov = rng.uniform(34, 46)
-        # The span fills most of the picture's width, which is one and a half times its height.
-        distance = script.span / (1.5 * 2 * np.tan(np.radians(fov) / 2)) * rng.uniform(0.95, 1.12)
-        distance += 0.25 * script.span
-        target = np.asarray(script.focus) + rng.uniform(-0.025, 0.025, 3)
+        # The span fills most of the image's width, which is one and a half times its height.
+        distance = spec.span / (1.5 * 2 * np.tan(np.radians(fov) / 2)) * rng.uniform(0.95, 1.12)
+        distance += 0.25 * spec.span
+        target = np.asarray(spec.focus) + rng.uniform(-0.025, 0.025, 3)
         ray = np.array(
             [np.cos(height) * np.cos(azimuth), np.cos(height) * np.sin(azimuth), np.sin(height)]
         )
@@ -97,11 +97,11 @@ class Room:
 @cache
 def _walls(style: int) -> tuple[Mesh, ...]:
     """Table top, table's sides, floor and four walls of a style."""
-    dice = np.random.default_rng([style, 77])
-    table = _pattern(dice, _TABLES[style % len(_TABLES)], wall=False)
-    wall = _pattern(dice, _WALLS[dice.integers(len(_WALLS))], wall=True)
-    floor = _pattern(dice, _FLOORS[dice.integers(len(_FLOORS))], wall=False)
-    deep, wide = dice.uniform(0.75, 1.0), dice.uniform(0.8, 1.1)
+    rng = np.random.default_rng([style, 77])
+    table = _pattern(rng, _TABLES[style % len(_TABLES)], wall=False)
+    wall = _pattern(rng, _WALLS[rng.integers(len(_WALLS))], wall=True)
+    floor = _pattern(rng, _FLOORS[rng.integers(len(_FLOORS))], wall=False)
+    deep, wide = rng.uniform(0.75, 1.0), rng.uniform(0.8, 1.1)
     far, drop, top = 1.9, -0.75, 1.6
     x, y = (-0.75, deep), (-wide, wide)
     brown = tuple(0.5 * (c / 255) ** 2.2 for c in _TABLES[style % len(_TABLES)])
@@ -141,37 +141,37 @@ def _quad(a, b, c, d, material: SurfaceMaterial, *, name: str = "room") -> Mesh:
 
 
 def _pattern(
-    dice: np.random.Generator, color: tuple[int, int, int], *, wall: bool
+    rng: np.random.Generator, color: tuple[int, int, int], *, wall: bool
 ) -> SurfaceMaterial:
-    """A material with a small repeating picture: plain, planks, checks, stripes, specks, grain."""
+    """A material with a small repeating image: plain, planks, checks, stripes, specks, grain."""
     from PIL import Image
 
     kinds = (
         ("plain", "stripes", "specks") if wall else ("plain", "planks", "checks", "grain", "specks")
     )
-    kind = kinds[int(dice.integers(len(kinds)))]
+    kind = kinds[int(rng.integers(len(kinds)))]
     y, x = np.mgrid[0:_TEXELS, 0:_TEXELS] / _TEXELS
-    contrast = dice.uniform(0.08, 0.2)
+    contrast = rng.uniform(0.08, 0.2)
     tone = np.zeros((_TEXELS, _TEXELS))
     if kind == "planks":
-        rows = int(dice.integers(3, 7))
-        tone = dice.uniform(-1, 1, rows)[(y * rows).astype(int)]
+        rows = int(rng.integers(3, 7))
+        tone = rng.uniform(-1, 1, rows)[(y * rows).astype(int)]
         tone -= 1.5 * ((y * rows) % 1 < 0.06)
     elif kind == "checks":
-        cells = int(dice.choice([4, 6, 8, 10]))
+        cells = int(rng.choice([4, 6, 8, 10]))
         tone = ((x * cells).astype(int) + (y * cells).astype(int)) % 2 * 2.0 - 1
     elif kind == "stripes":
-        bars = int(dice.choice([4, 6, 10]))
+        bars = int(rng.choice([4, 6, 10]))
         tone = 0.5 * np.sign(np.sin(2 * np.pi * bars * x))
     elif kind == "grain":
-        tone = np.sin(2 * np.pi * (6 * y + 0.35 * np.sin(2 * np.pi * x) + dice.random()))
+        tone = np.sin(2 * np.pi * (6 * y + 0.35 * np.sin(2 * np.pi * x) + rng.random()))
         tone = 0.6 * tone + 0.4 * np.sin(2 * np.pi * (17 * y + 0.5 * np.cos(2 * np.pi * x)))
     elif kind == "specks":
-        tone = dice.normal(0, 0.35, (_TEXELS // 8, _TEXELS // 8)).repeat(8, 0).repeat(8, 1)
-    picture = np.clip(np.array(color) * (1 + contrast * tone[..., None]), 0, 255).astype(np.uint8)
+        tone = rng.normal(0, 0.35, (_TEXELS // 8, _TEXELS // 8)).repeat(8, 0).repeat(8, 1)
+    image = np.clip(np.array(color) * (1 + contrast * tone[..., None]), 0, 255).astype(np.uint8)
     return SurfaceMaterial(
         name=kind,
         base_color=(1.0, 1.0, 1.0, 1.0),
         roughness=0.9,
-        textures={"base_color": Image.fromarray(picture)},
+        textures={"base_color": Image.fromarray(image)},
     )

@@ -15,7 +15,7 @@ from kin4d.tasks.fixtures import Fixture
 from kin4d.tasks.props import Geom, Prop
 
 TIMESTEP = 0.0025
-# Contact bits: who meets whom. Fixed things do not meet each other.
+# Contact bits: which geoms collide. Fixed objects do not collide with each other.
 _ROBOT, _LOOSE = 1, 2
 # Sliding, torsional and rolling friction. Pads grip whatever they touch; what a finger pushes may
 # be smooth; on the table everything slides alike, rather than tips.
@@ -33,7 +33,7 @@ class SceneObject:
 
 
 class SceneBuilder:
-    """A table with an arm, on which a task puts things.
+    """A table with an arm, on which a task places objects.
 
     Args:
         arm: The robot.
@@ -41,7 +41,7 @@ class SceneBuilder:
 
     Attributes:
         spec: The MuJoCo model so far.
-        things: What is drawn besides the robot, in order of mask ids from 2.
+        objects: What is drawn besides the robot, in order of mask ids from 2.
         start: Values of fixtures' joints at the beginning.
     """
 
@@ -50,7 +50,7 @@ class SceneBuilder:
         self.mujoco: Any = require("mujoco", extra="sim", purpose="doing tasks in simulation")
         self.spec = self.mujoco.MjSpec()
         self.spec.compiler.degree = False
-        self.things: list[SceneObject] = []
+        self.objects: list[SceneObject] = []
         self.start: dict[str, float] = {}
         option = self.spec.option
         option.timestep = TIMESTEP
@@ -65,29 +65,31 @@ class SceneBuilder:
     def add_prop(
         self, name: str, prop: Prop, at: Sequence[float], *, yaw: float = 0.0, height: float = 0.0
     ) -> np.ndarray:
-        """Stand a loose thing at (x, y) on a surface of some height (m); returns its centre."""
+        """Place a loose object at (x, y) on a surface of some height (m); returns its centre."""
         centre = np.array([at[0], at[1], height + prop.half + 0.0005])
-        body = self.spec.worldbody.add_body(name=name, pos=centre, quat=_turn(yaw))
+        body = self.spec.worldbody.add_body(name=name, pos=centre, quat=_yaw_rotation(yaw))
         body.add_freejoint()
         for geom in prop.geoms:
             self._geom(body, geom, contype=_LOOSE, mass=prop.mass / len(prop.geoms))
-        self.things.append(SceneObject(name, (name,), (prop.mesh,)))
+        self.objects.append(SceneObject(name, (name,), (prop.mesh,)))
         return centre
 
     def add_fixed(
         self, name: str, mesh: Mesh, geoms: Sequence[Geom], at: Sequence[float], *, yaw: float = 0.0
     ) -> None:
         """Something that stays where it is: a tray, a marker; without geoms it is only seen."""
-        body = self.spec.worldbody.add_body(name=name, pos=np.asarray(at), quat=_turn(yaw))
+        body = self.spec.worldbody.add_body(name=name, pos=np.asarray(at), quat=_yaw_rotation(yaw))
         for geom in geoms:
             self._geom(body, geom)
-        self.things.append(SceneObject(name, (name,), (mesh,)))
+        self.objects.append(SceneObject(name, (name,), (mesh,)))
 
     def add_fixture(
         self, name: str, fixture: Fixture, at: Sequence[float], *, yaw: float, value: float
     ) -> None:
         """Furniture with one joint, at (x, y), its joint "`name`" at `value` (rad or m)."""
-        base = self.spec.worldbody.add_body(name=f"{name}/base", pos=[*at, 0], quat=_turn(yaw))
+        base = self.spec.worldbody.add_body(
+            name=f"{name}/base", pos=[*at, 0], quat=_yaw_rotation(yaw)
+        )
         for geom in fixture.base_geoms:
             self._geom(base, geom)
         part = base.add_body(name=f"{name}/part", pos=fixture.origin)
@@ -106,7 +108,7 @@ class SceneBuilder:
         for geom in fixture.part_geoms:
             self._geom(part, geom, mass=fixture.mass / len(fixture.part_geoms))
         part.gravcomp = 1.0
-        self.things.append(
+        self.objects.append(
             SceneObject(name, (base.name, part.name), (fixture.base_mesh, fixture.part_mesh))
         )
         self.start[name] = value
@@ -188,5 +190,5 @@ def _add_arm(mujoco: Any, spec: Any, arm: Arm) -> None:
         actuator.forcelimited, actuator.forcerange = True, (-force, force)
 
 
-def _turn(yaw: float) -> np.ndarray:
+def _yaw_rotation(yaw: float) -> np.ndarray:
     return np.array([np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2)])

@@ -22,7 +22,7 @@ class Task:
 
     Attributes:
         name: "open_drawer".
-        plan: Sets things on a bench and writes what is wanted and how it is done.
+        plan: Places objects with a `SceneBuilder` and returns the goal and the expert's trajectory.
         start: Corners (m) of the box in which the hand starts.
     """
 
@@ -31,12 +31,12 @@ class Task:
     start: tuple[tuple[float, float, float], tuple[float, float, float]]
 
     def build(self, seed: int, *, arm: str = "kin4d_arm") -> TaskScene:
-        """The scene of a seed and an arm: model, things, camera, instruction and judge."""
+        """The scene of a seed and an arm: model, objects, camera, instruction and success test."""
         return build_scene(self.name, self.plan, start=np.array(self.start), arm=arm, seed=seed)
 
     def expert(self, scene: TaskScene) -> Actions:
         """Pose deltas and gripper openings that do the task from the scene's start."""
-        return scene.script.path.actions()
+        return scene.spec.trajectory.actions()
 
 
 _ABOVE = ((-0.17, -0.12, 0.14), (-0.1, 0.12, 0.2))

@@ -1,4 +1,4 @@
-"""Scene: one task set up from a seed, ready to be simulated, drawn and judged."""
+"""Scene: one task set up from a seed, ready to be simulated, rendered and evaluated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ATTEMPTS, _REACHED = 60, 2e-3
 
 
 class SimState:
-    """What a judge may look at: where things are now.
+    """Poses of a running simulation, as success tests see them.
 
     Args:
         model: MuJoCo's model.
@@ -64,7 +64,7 @@ class TaskSpec:
 
     Attributes:
         instruction: In words.
-        path: The expert's way from the arm's start.
+        trajectory: The expert's way from the arm's start.
         success: Whether a state is as wanted.
         objects: Kinds of the things that matter.
         focus: [3] m: what the camera looks at.
@@ -74,7 +74,7 @@ class TaskSpec:
     """
 
     instruction: str
-    path: Trajectory
+    trajectory: Trajectory
     success: Callable[[SimState], bool]
     objects: tuple[str, ...]
     focus: tuple[float, float, float] = (0.0, 0.0, 0.06)
@@ -92,9 +92,9 @@ class TaskScene:
         arm: The robot.
         start: [k] the robot's coordinates at the beginning.
         model: MuJoCo's model.
-        things: What is drawn besides the robot.
+        objects: What is rendered besides the robot.
         room: Table, walls, light and camera.
-        script: What is wanted, and how it is done.
+        spec: What is wanted, and how it is done.
         values: Fixtures' joints at the beginning.
     """
 
@@ -103,18 +103,18 @@ class TaskScene:
     arm: Arm
     start: np.ndarray
     model: Any
-    things: tuple[SceneObject, ...]
+    objects: tuple[SceneObject, ...]
     room: Room
-    script: TaskSpec
+    spec: TaskSpec
     values: dict[str, float] = field(default_factory=dict)
 
     @property
     def instruction(self) -> str:
         """What the robot is asked to do."""
-        return self.script.instruction
+        return self.spec.instruction
 
     def reset(self) -> Any:
-        """A fresh MuJoCo state: the arm at its start, all things where the task put them."""
+        """A fresh MuJoCo state: the arm at its start, all objects where the task put them."""
         mujoco: Any = require("mujoco", extra="sim", purpose="doing tasks in simulation")
         data = mujoco.MjData(self.model)
         body = self.arm.body
@@ -137,7 +137,7 @@ class TaskScene:
 
     def success(self, data: Any) -> bool:
         """Whether the task is done in a MuJoCo state."""
-        return bool(self.script.success(SimState(self.model, data, self.arm)))
+        return bool(self.spec.success(SimState(self.model, data, self.arm)))
 
 
 def build_scene(
@@ -157,7 +157,7 @@ def build_scene(
 
     Args:
         name: Of the task.
-        task: Puts things on the bench and writes the script.
+        task: Places objects and returns the goal and the trajectory.
         start: [2, 3] m: corners of the box in which the hand starts.
         arm: Which robot.
         seed: Of everything.
@@ -165,28 +165,28 @@ def build_scene(
     loaded = load_arm(arm)
     for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng([seed, attempt])
-        bench = SceneBuilder(loaded, rng)
+        builder = SceneBuilder(loaded, rng)
         first = grasp_pose(rng.uniform(*start), yaw=rng.uniform(-0.4, 0.4))
         q = loaded.coordinates(first)
-        script = task(bench, Trajectory(loaded.grasp_pose(q)))
-        _, missed = servo_targets(loaded, q, script.path.actions())
+        spec = task(builder, Trajectory(loaded.grasp_pose(q)))
+        _, missed = servo_targets(loaded, q, spec.trajectory.actions())
         if missed < _REACHED:
             break
     else:
         raise InputError(
             f"{arm} cannot reach what '{name}' asks for in any of {_ATTEMPTS} layouts", value=seed
         )
-    room = Room.draw(np.random.default_rng([seed, _ATTEMPTS]), script)
+    room = Room.draw(np.random.default_rng([seed, _ATTEMPTS]), spec)
     return TaskScene(
         task=name,
         seed=seed,
         arm=loaded,
         start=q,
-        model=bench.spec.compile(),
-        things=tuple(bench.things),
+        model=builder.spec.compile(),
+        objects=tuple(builder.objects),
         room=room,
-        script=script,
-        values=bench.start,
+        spec=spec,
+        values=builder.start,
     )
 
 

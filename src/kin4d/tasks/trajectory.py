@@ -26,11 +26,11 @@ def grasp_pose(position: np.ndarray, *, yaw: float = 0.0, tilt: float = 0.0) -> 
     """
     c, s = np.cos(yaw), np.sin(yaw)
     ct, st = np.cos(tilt), np.sin(tilt)
-    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    rotation = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
     # Columns: closing axis y, then upwards-and-forwards, then the approach.
     local = np.array([[0, ct, st], [1, 0, 0], [0, st, -ct]])
     pose = np.eye(4)
-    pose[:3, :3] = turn @ local
+    pose[:3, :3] = rotation @ local
     pose[:3, 3] = position
     return pose
 
@@ -69,10 +69,10 @@ class Trajectory:
     def go(self, pose: np.ndarray, *, speed: float = 0.35) -> Trajectory:
         """Move to a pose at `speed` (m/s), starting and stopping gently."""
         here = self.end
-        turn = here[:3, :3].T @ pose[:3, :3]
-        angle = float(np.arccos(np.clip((np.trace(turn) - 1) / 2, -1, 1)))
-        way = float(np.linalg.norm(pose[:3, 3] - here[:3, 3]))
-        seconds = max(1.3 * way / speed, angle / _TURN, 0.15)
+        rotation = here[:3, :3].T @ pose[:3, :3]
+        angle = float(np.arccos(np.clip((np.trace(rotation) - 1) / 2, -1, 1)))
+        direction = float(np.linalg.norm(pose[:3, 3] - here[:3, 3]))
+        seconds = max(1.3 * direction / speed, angle / _TURN, 0.15)
         self.legs.append(Segment(pose, self.opening, seconds))
         return self
 
@@ -95,8 +95,8 @@ class Trajectory:
     def follow(self, poses: list[np.ndarray], *, speed: float = 0.25) -> Trajectory:
         """Go through poses without stopping at each."""
         for pose in poses:
-            way = float(np.linalg.norm(pose[:3, 3] - self.end[:3, 3]))
-            self.legs.append(Segment(pose, self.opening, max(way / speed, 1e-3), even=True))
+            direction = float(np.linalg.norm(pose[:3, 3] - self.end[:3, 3]))
+            self.legs.append(Segment(pose, self.opening, max(direction / speed, 1e-3), even=True))
         return self.wait(0.1)
 
     def actions(self) -> Actions:
@@ -122,9 +122,11 @@ class Trajectory:
             spare = (times[-1] if len(times) else spare) - leg.seconds
             share = times / leg.seconds
             share = share if leg.even else share * share * (3 - 2 * share)
-            turn = Rotation.from_matrix(here[:3, :3].T @ pose[:3, :3]).as_rotvec()
+            rotation = Rotation.from_matrix(here[:3, :3].T @ pose[:3, :3]).as_rotvec()
             part = np.tile(np.eye(4), (len(share), 1, 1))
-            part[:, :3, :3] = here[:3, :3] @ Rotation.from_rotvec(share[:, None] * turn).as_matrix()
+            part[:, :3, :3] = (
+                here[:3, :3] @ Rotation.from_rotvec(share[:, None] * rotation).as_matrix()
+            )
             part[:, :3, 3] = here[:3, 3] + share[:, None] * (pose[:3, 3] - here[:3, 3])
             poses.append(part)
             openings.append(np.full(len(share), opening))

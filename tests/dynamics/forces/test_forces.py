@@ -12,6 +12,7 @@ from kin4d.dynamics.forces import (
     Actuator,
     Damping,
     DragConstraint,
+    Force,
     ForceTerms,
     Limits,
     Push,
@@ -23,12 +24,13 @@ from kin4d.errors import InputError
 from kin4d.geometry.primitives import box
 
 
-class Attraction:
+class Attraction(Force):
     """A force made in a test: every mass point is pulled to the origin."""
 
-    def load(self, state) -> ForceTerms:
-        pull = -3.0 * state.mass[:, None] * state.points
-        return ForceTerms(points=pull, energy=1.5 * float(state.mass @ (state.points**2).sum(1)))
+    def load(self, context) -> ForceTerms:
+        points, mass = context.points, context.mass
+        energy = 1.5 * float(mass @ (points**2).sum(1))
+        return ForceTerms(points=-3.0 * mass[:, None] * points, energy=energy)
 
 
 def test_a_force_of_ones_own_swings_a_body() -> None:
@@ -41,56 +43,56 @@ def test_a_force_of_ones_own_swings_a_body() -> None:
     assert np.ptp(run.energy) < 1e-4 * run.energy[0]
 
 
-class Lift:
-    """Half of the weight is carried; counts how often it is asked."""
+class Lift(Force):
+    """Half of the weight is carried; counts its calls."""
 
-    def __init__(self, *, steady: bool) -> None:
-        self.steady, self.asked = steady, 0
+    def __init__(self, *, constant: bool) -> None:
+        self.constant, self.calls = constant, 0
 
-    def load(self, state) -> ForceTerms:
-        self.asked += 1
-        return ForceTerms(weight=state.mass[:, None] * np.array([0.0, 0.0, 0.5 * 9.81]))
+    def load(self, context) -> ForceTerms:
+        self.calls += 1
+        return ForceTerms(weight=context.mass[:, None] * np.array([0.0, 0.0, 0.5 * 9.81]))
 
 
-def test_a_steady_force_is_asked_once_and_does_the_same() -> None:
+def test_a_constant_force_is_evaluated_once_and_does_the_same() -> None:
     body = FloatingBase(RigidBody(box((0.2, 0.1, 0.1))))
-    lifts = [Lift(steady=steady) for steady in (True, False)]
+    lifts = [Lift(constant=constant) for constant in (True, False)]
     once, always = (
         simulate(Actor(body, forces=[lift], contacts=0), seconds=0.5, fps=20) for lift in lifts
     )
-    assert lifts[0].asked == 1
-    assert lifts[1].asked > 100
+    assert lifts[0].calls == 1
+    assert lifts[1].calls > 100
     np.testing.assert_allclose(once.clip.vertices, always.clip.vertices, atol=1e-12)
     np.testing.assert_allclose(once.energy, always.energy, atol=1e-12)
     fallen = once.clips[0].vertices[0, 0, 2] - once.clips[0].vertices[-1, 0, 2]
     assert fallen == pytest.approx(0.5 * 0.5 * 9.81 * 0.5**2, rel=1e-6)
 
 
-def test_an_object_without_load_is_no_force() -> None:
-    with pytest.raises(InputError, match="no method load"):
+def test_an_object_that_is_no_force_is_refused() -> None:
+    with pytest.raises(InputError, match="not a Force"):
         Actor(pendulum(), forces=[object()])  # pyright: ignore[reportArgumentType]
 
 
-def test_a_spring_handle_pulls_a_place() -> None:
+def test_a_spring_drags_a_point() -> None:
     body = FloatingBase(RigidBody(box((0.2, 0.2, 0.2)), density=125.0))  # one kilogram
-    handle = DragConstraint((0, 0, 0.1), (0.0, 0.0, 0.3), stiffness=40.0)
-    run = simulate(Scene([Actor(body, forces=[handle])], gravity=False), seconds=1.5)
+    drag = DragConstraint((0, 0, 0.1), (0.0, 0.0, 0.3), stiffness=40.0)
+    run = simulate(Scene([Actor(body, forces=[drag])], gravity=False), seconds=1.5)
     expected = 0.2 * (1 - np.cos(np.sqrt(40.0) * run.clips[0].times))
     assert run.clips[0].q is not None
     np.testing.assert_allclose(run.clips[0].q[:, 2], expected, atol=1e-3)
 
 
-def test_a_body_that_is_asked_directly_moves_as_its_fit() -> None:
+def test_a_body_that_is_evaluated_by_itself_moves_as_its_fit() -> None:
     body = BendingBar(subdivisions=1)
     force = Spring([20, 20, 5, 400], rest=np.zeros(4))
     actor = Actor(body, q=[0.4, 0.1, 0, 0], forces=[force, Limits(rate=20)], contacts=0)
     fitted = simulate(actor, seconds=0.1)
-    from kin4d.kinematics.compiled import compiled_kinematics as point_map
+    from kin4d.kinematics.compiled import compiled_kinematics
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(point_map, "ACCEPTED", 0.0)
+        patch.setattr(compiled_kinematics, "MAX_FIT_ERROR", 0.0)
         direct = simulate(actor, seconds=0.1)
-    assert direct.map_errors == (0.0,)
+    assert direct.reduction_errors == (0.0,)
     np.testing.assert_allclose(fitted.clips[0].q, direct.clips[0].q, atol=5e-3)
 
 

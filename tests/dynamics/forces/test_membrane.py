@@ -9,7 +9,7 @@ import torch
 from kin4d import Actor, Scene, simulate
 from kin4d.bodies.body import require_coordinates
 from kin4d.dynamics.forces import Membrane
-from kin4d.dynamics.forces.membrane import _flattened, _stretched
+from kin4d.dynamics.forces.membrane import _inverse_sides, _strain_energy
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 
@@ -109,10 +109,10 @@ def test_force_and_stiffness_derive_from_the_energy(spans) -> None:
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     start = flat @ np.array(spans) @ turn[:2]
     moving = rng.normal(size=(5, 3, 3, 4))
-    known = (_flattened(rest), rng.uniform(1, 2, 5), POISSON)
+    known = (_inverse_sides(rest), rng.uniform(1, 2, 5), POISSON)
 
     def at(q: np.ndarray):
-        return _stretched(start + moving @ q, moving, *known)
+        return _strain_energy(start + moving @ q, moving, *known)
 
     def slope(part: int) -> np.ndarray:
         step = 1e-6

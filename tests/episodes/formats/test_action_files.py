@@ -155,7 +155,7 @@ def test_tables_that_say_too_little(tmp_path, text: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz"])
-def test_nobody_is_told_to_allow_pickle(tmp_path, suffix: str) -> None:
+def test_no_error_suggests_allowing_pickle(tmp_path, suffix: str) -> None:
     path = tmp_path / f"text{suffix}"
     path.write_text("not numbers")
     with pytest.raises(InputError) as caught:

@@ -17,30 +17,34 @@ from kin4d.kinematics.compiled.rotation import rewrap_rotvec
 @pytest.mark.parametrize("make", [hinge, slider_chain, pendulum])
 def test_points_and_jacobians_are_the_bodys(make, floating) -> None:
     body = FloatingBase(make()) if floating else make()
-    places = sample_surface(body.rest, 20, seed=0)
-    found = compile_kinematics(body, places)
+    surface = sample_surface(body.rest, 20, seed=0)
+    found = compile_kinematics(body, surface)
     q = torch.from_numpy(np.random.default_rng(0).normal(size=len(body.coordinates)))
-    y, jacobian = found.embed(q.numpy())
+    _, jacobian = found.embed(q.numpy())
     root = np.sqrt(found.mass)[:, None, None]
-    np.testing.assert_allclose(found.points(q.numpy(), y), body.points(q), atol=1e-12)
+    np.testing.assert_allclose(found.at(q.numpy()).mass_points, body.points(q), atol=1e-12)
     columns = jacobian.reshape(len(found.mass), 3, -1) / root
     np.testing.assert_allclose(columns, body.jacobian(q), atol=1e-12)
-    np.testing.assert_allclose(found.places(q.numpy()), places.points(body.vertices(q)), atol=1e-12)
-    moving = torch.func.jacfwd(lambda row: places.points(body.vertices(row)))(q)
+    np.testing.assert_allclose(
+        found.at(q.numpy()).surface_points, surface.points(body.vertices(q)), atol=1e-12
+    )
+    moving = torch.func.jacfwd(lambda row: surface.points(body.vertices(row)))(q)
     chosen = np.array([3, 7])
     np.testing.assert_allclose(
-        found.followed(q.numpy(), chosen)[1], moving[chosen].numpy(), atol=1e-12
+        found.points_and_jacobians(found.at(q.numpy()), chosen)[1],
+        moving[chosen].numpy(),
+        atol=1e-12,
     )
 
 
 def test_mimic_joints_move_with_their_leader(arm) -> None:
     found = compile_kinematics(arm, sample_surface(arm.rest, 20, seed=0))
     q = arm.q0 + 0.01
-    places = sample_surface(arm.rest, 20, seed=0).points(arm.vertices(q))
-    np.testing.assert_allclose(found.places(q.numpy()), places, atol=1e-12)
+    surface = sample_surface(arm.rest, 20, seed=0).points(arm.vertices(q))
+    np.testing.assert_allclose(found.at(q.numpy()).surface_points, surface, atol=1e-12)
 
 
-def test_recharting_keeps_the_pose() -> None:
+def test_a_shorter_rotation_vector_keeps_the_pose() -> None:
     body = FloatingBase(slider_chain())
     q = body.q0.numpy().copy()
     q[3:6] = 2.0, 2.5, -1.5

@@ -18,20 +18,20 @@ def bar() -> BendingBar:
 
 
 @pytest.mark.parametrize("floating", [False, True])
-def test_energy_forces_and_places_agree(bar, floating) -> None:
-    places = sample_surface(bar.rest, 20, seed=0)
-    fitted = LowRankKinematics(bar, places, floating=floating, mass_scale=2.0)
-    exact = AutogradKinematics(bar, places, floating=floating, mass_scale=2.0)
+def test_energy_forces_and_surface_points_agree(bar, floating) -> None:
+    surface = sample_surface(bar.rest, 20, seed=0)
+    fitted = LowRankKinematics(bar, surface, floating=floating, mass_scale=2.0)
+    exact = AutogradKinematics(bar, surface, floating=floating, mass_scale=2.0)
     assert fitted.error < 1e-3 * bar.rest.bbox_diagonal
     root = [0.3, 0.2, 0.1, 1.0, 0.5, -0.4] if floating else []
     q = np.array([*root, 0.5, -0.3, 0.2, 0.1])
     (_, ours), (_, theirs) = fitted.embed(q), exact.embed(q)
-    metric = theirs.T @ theirs
-    assert np.abs(ours.T @ ours - metric).max() < 5e-3 * np.abs(metric).max()
-    np.testing.assert_allclose(fitted.places(q), exact.places(q), atol=2e-3)
+    mass_matrix = theirs.T @ theirs
+    assert np.abs(ours.T @ ours - mass_matrix).max() < 5e-3 * np.abs(mass_matrix).max()
+    np.testing.assert_allclose(fitted.at(q).surface_points, exact.at(q).surface_points, atol=2e-3)
     force = np.random.default_rng(0).normal(size=(200, 3))
-    expected = theirs.T @ exact.lift(force)
-    assert np.abs(ours.T @ fitted.lift(force) - expected).max() < 0.02 * np.abs(expected).max()
+    expected = theirs.T @ exact.pull_back(force)
+    assert np.abs(ours.T @ fitted.pull_back(force) - expected).max() < 0.02 * np.abs(expected).max()
 
 
 def test_jacobian_is_the_derivative(bar) -> None:
@@ -48,7 +48,7 @@ def test_jacobian_is_the_derivative(bar) -> None:
     np.testing.assert_allclose(jacobian, np.stack(numeric, 1), atol=1e-7)
 
 
-def test_a_body_that_no_fit_follows_is_asked_directly(bar) -> None:
+def test_a_body_that_no_fit_follows_is_evaluated_by_itself(bar) -> None:
     class Jagged(BendingBar):
         def points(self, q):
             return super().points(q) + 0.2 * (40 * q[..., None, :1]).sin()

@@ -15,13 +15,13 @@ from kin4d.kinematics.compiled.modal import ModalKinematics
 
 
 @pytest.mark.parametrize("floating", [False, True])
-def test_points_places_and_jacobians_agree(floating: bool) -> None:
+def test_mass_points_surface_points_and_jacobians_are_the_bodys(floating: bool) -> None:
     mesh = box((0.4, 0.1, 0.06))
     held = [] if floating else np.flatnonzero(mesh.vertices[:, 0] < -0.199)
     soft = ModalBody.solid(mesh, young=1e5, density=500.0, modes=4, cells=60, pinned=held)
     body = FloatingBase(soft) if floating else soft
-    places = sample_surface(mesh, 20, seed=0)
-    found = compile_kinematics(body, places, mass_scale=2.0)
+    surface = sample_surface(mesh, 20, seed=0)
+    found = compile_kinematics(body, surface, mass_scale=2.0)
     assert isinstance(found, ModalKinematics)
     generator = np.random.default_rng(0)
     q = 0.4 * soft.limits[:, 1].numpy() * generator.uniform(-1, 1, 4)
@@ -35,16 +35,10 @@ def test_points_places_and_jacobians_agree(floating: bool) -> None:
         jacobian.reshape(-1, 3, len(q)), root[..., None] * body.jacobian(exact).numpy(), atol=1e-9
     )
     np.testing.assert_allclose(
-        found.places(q), places.points(body.vertices(exact)).numpy(), atol=1e-6
+        found.at(q).surface_points, surface.points(body.vertices(exact)).numpy(), atol=1e-6
     )
-    slopes = torch.func.jacfwd(lambda row: places.points(body.vertices(row)))(exact).numpy()
+    slopes = torch.func.jacfwd(lambda row: surface.points(body.vertices(row)))(exact).numpy()
     some = np.array([3, 17])
-    np.testing.assert_allclose(found.followed(q, some)[1], slopes[some], atol=1e-6)
-    noted = compile_kinematics(body, places, mass_scale=2.0)
-    noted.note(q, y, jacobian)
-    np.testing.assert_allclose(noted.places(q), found.places(q), atol=1e-12)
-    np.testing.assert_allclose(noted.followed(q, some)[1], found.followed(q, some)[1], atol=1e-12)
-    noted.note(q, y, jacobian)
-    for both in (noted.places_and_jacobians(q, some), found.places_and_jacobians(q, some)):
-        np.testing.assert_allclose(both[0], found.places(q), atol=1e-12)
-        np.testing.assert_allclose(both[1], found.followed(q, some)[1], atol=1e-12)
+    np.testing.assert_allclose(
+        found.points_and_jacobians(found.at(q), some)[1], slopes[some], atol=1e-6
+    )

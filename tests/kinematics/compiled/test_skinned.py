@@ -77,18 +77,22 @@ def _shares(points: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("floating", [False, True])
 def test_it_is_the_body(floating: bool) -> None:
     hose = Hose()
-    places = sample_surface(hose.rest, 20, seed=0)
+    surface = sample_surface(hose.rest, 20, seed=0)
     body = FloatingBase(hose) if floating else hose
-    found = compile_kinematics(body, places, mass_scale=2.0)
-    exact = AutogradKinematics(hose, places, floating=floating, mass_scale=2.0)
+    found = compile_kinematics(body, surface, mass_scale=2.0)
+    exact = AutogradKinematics(hose, surface, floating=floating, mass_scale=2.0)
     assert isinstance(found, SkinnedKinematics)
     assert found.error < 1e-3 * hose.rest.bbox_diagonal
     q = np.array([*([0.3, 0.2, 0.1, 1.0, 0.5, -0.4] if floating else []), 0.7, -0.5, 0.3])
     for ours, theirs in zip(found.embed(q), exact.embed(q), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=2e-3)
-    np.testing.assert_allclose(found.places(q), exact.places(q), atol=1e-3)
+    np.testing.assert_allclose(found.at(q).surface_points, exact.at(q).surface_points, atol=1e-3)
     some = np.array([3, 17, 3])
-    np.testing.assert_allclose(found.followed(q, some)[1], exact.followed(q, some)[1], atol=1e-2)
+    np.testing.assert_allclose(
+        found.points_and_jacobians(found.at(q), some)[1],
+        exact.points_and_jacobians(exact.at(q), some)[1],
+        atol=1e-2,
+    )
 
 
 @pytest.mark.parametrize("floating", [False, True])
@@ -96,19 +100,21 @@ def test_rigid_parts_are_four_lumps_each(floating: bool) -> None:
     hose = Hose()
     for weights in (hose.frames.point_weights, hose.frames.vertex_weights):
         weights[:] = np.round(2 * weights) / 2  # whole, half and none
-    places = sample_surface(hose.rest, 3, seed=0)
-    found = SkinnedKinematics(hose, hose.frames, places, floating=floating, mass_scale=2.0)
-    exact = AutogradKinematics(hose, places, floating=floating, mass_scale=2.0)
+    surface = sample_surface(hose.rest, 3, seed=0)
+    found = SkinnedKinematics(hose, hose.frames, surface, floating=floating, mass_scale=2.0)
+    exact = AutogradKinematics(hose, surface, floating=floating, mass_scale=2.0)
     assert found.size < exact.size
     q = np.array([*([0.3, 0.2, 0.1, 1.0, 0.5, -0.4] if floating else []), 0.7, -0.5, 0.3])
     qd = np.linspace(1, 2, len(q))
-    (y, ours), (z, theirs) = found.embed(q), exact.embed(q)
+    (_, ours), (_, theirs) = found.embed(q), exact.embed(q)
     np.testing.assert_allclose(ours.T @ ours, theirs.T @ theirs, atol=1e-2)
-    np.testing.assert_allclose(found.points(q, y), exact.points(q, z), atol=1e-3)
-    speeds = found.velocities(q, ours, qd), exact.velocities(q, theirs, qd)
+    np.testing.assert_allclose(found.at(q).mass_points, exact.at(q).mass_points, atol=1e-3)
+    speeds = found.velocities(found.at(q), qd), exact.velocities(exact.at(q), qd)
     np.testing.assert_allclose(*speeds, atol=2e-2)
     force = np.random.default_rng(0).normal(size=(40, 3))
-    np.testing.assert_allclose(ours.T @ found.lift(force), theirs.T @ exact.lift(force), atol=5e-2)
+    np.testing.assert_allclose(
+        ours.T @ found.pull_back(force), theirs.T @ exact.pull_back(force), atol=5e-2
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0])
@@ -123,7 +129,10 @@ def test_jacobians_are_derivatives(floating: bool, scale: float) -> None:
     ahead, behind = q + step * np.eye(len(q)), q - step * np.eye(len(q))
     for look, slope in (
         (lambda at: found.embed(at)[0], found.embed(q)[1]),
-        (found.places, found.followed(q, index)[1]),
+        (
+            lambda row: found.at(row).surface_points,
+            found.points_and_jacobians(found.at(q), index)[1],
+        ),
     ):
         numeric = [
             (look(one) - look(other)) / (2 * step) for one, other in zip(ahead, behind, strict=True)

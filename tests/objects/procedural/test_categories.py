@@ -72,7 +72,7 @@ def test_objects_are_sound_with_room_to_spare(category: str) -> None:
         ("ladder", 1660476484),  # Frames that folded about different lines.
     ],
 )
-def test_once_broken_objects_stay_mended(category: str, seed: int) -> None:
+def test_once_broken_objects_stay_repaired(category: str, seed: int) -> None:
     obj = make_object(category, seed)
     assert validate_object(obj, points=600, configurations=16, clearance=CLEARANCE / 2) == []
 

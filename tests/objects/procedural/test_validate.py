@@ -68,7 +68,7 @@ FAULTS: dict[str, tuple[Callable[[ArticulatedObject], ArticulatedObject], str]] 
     "rest outside": (lambda o: replace(o, q0=np.array([9.0])), "rests outside"),
     "q0 missing": (lambda o: replace(o, q0=np.zeros(0)), "q0"),
     "fixed": (lambda o: replace(joint_with(o, kind="fixed"), q0=np.zeros(0)), "nothing can move"),
-    "orphan": (lambda o: joint_with(o, parent="nobody"), "earlier one"),
+    "orphan": (lambda o: joint_with(o, parent="missing"), "earlier one"),
     "no joint": (lambda o: replace(o, joints=()), "need 1 joints"),
     "no motion": (only_the_axis_moves, "moves no points"),
 }

@@ -68,7 +68,7 @@ def test_models_that_are_not_shown_the_robot_must_imagine_it(
 
 
 def test_situations_of_other_sizes_are_refused(observation: Observation, toy: Callable) -> None:
-    with pytest.raises(InputError, match="another size"):
+    with pytest.raises(InputError, match="differ from those of the model"):
         video_batch_of([observation], toy(frames=13))
     with pytest.raises(InputError, match="actions"):
         video_batch_of([replace(observation, actions=None)], toy(control="embedding"))
@@ -80,5 +80,5 @@ def test_arms_with_fewer_joints_are_padded(observation: Observation, toy: Callab
     assert found.shape == (2, 9, 3)
     assert np.array_equal(found[0, :, :2], found[1, :, :2])
     assert not found[0, :, 2].any()
-    with pytest.raises(InputError, match="numbers in an action"):
+    with pytest.raises(InputError, match="numbers per action"):
         video_batch_of([observation], toy(control="embedding", actions=2))

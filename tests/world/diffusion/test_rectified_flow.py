@@ -103,5 +103,5 @@ def test_clips_without_a_future_teach_nothing(
 ) -> None:
     config = toy()
     encoded = encode_videos(clips([0], truth=False), config, pca)
-    with pytest.raises(InputError, match="nothing to learn"):
+    with pytest.raises(InputError, match="need the true rgb and xyz"):
         flow_loss(lambda x, t, controlled: x, encoded, config, torch.ones(1))

@@ -11,7 +11,7 @@ import torch
 from kin4d.errors import InputError
 from kin4d.training import TrainConfig, load_tensors, save_tensors
 from kin4d.training.config import config_of_preset
-from kin4d.world.diffusion.batch import VideoBatch, composite_of, videos_of
+from kin4d.world.diffusion.batch import VideoBatch, codec_videos, composite_of
 from kin4d.world.diffusion.codec import PcaCodec, fit_pca, make_codec
 from kin4d.world.diffusion.latent_video import (
     LatentVideoModel,
@@ -132,10 +132,10 @@ def test_weights_that_do_not_fit_are_refused(toy: Callable, pca: PcaCodec, tmp_p
     save_tensors(file, tensors, metadata)
     with pytest.raises(InputError, match="lack a tensor"):
         load_latent_video_model(tmp_path)
-    with pytest.raises(InputError, match="another number of latent channels"):
+    with pytest.raises(InputError, match="latent channels of the codec differ"):
         LatentVideoModel(toy(latent_channels=8), pca)
     save_latent_video_model(file, video_model, {})
-    with pytest.raises(InputError, match="another config"):
+    with pytest.raises(InputError, match="differs from that to train"):
         train_diffusion(
             lambda *_: iter(()), tmp_path, codec=pca, config=toy(ffn=65), init_weights=file
         )
@@ -190,7 +190,7 @@ def test_what_stands_still_stays_sharp(clips: Callable, toy: Callable) -> None:
     """A codec that keeps next to nothing still shows the composite as it was."""
     some = clips([1])
     some.first_rgb[:, ::2, ::2] = 90
-    coarse = fit_pca(videos_of(some), 2)
+    coarse = fit_pca(codec_videos(some), 2)
     video_model = LatentVideoModel(toy(latent_channels=2), coarse)
     found = video_model.imagine(some, steps=1)
     shown = (composite_of(some, video_model.config)[0] + 1) * 127.5

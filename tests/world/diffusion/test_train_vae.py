@@ -10,7 +10,7 @@ import torch
 
 from kin4d.errors import InputError
 from kin4d.training import TrainConfig, load_tensors
-from kin4d.world.diffusion.batch import VideoBatch, videos_of
+from kin4d.world.diffusion.batch import VideoBatch, codec_videos
 from kin4d.world.diffusion.codec import PcaCodec, load_codec
 from kin4d.world.diffusion.train_vae import VaeSizes, measure_codec, train_vae
 
@@ -31,9 +31,9 @@ def test_a_trained_vae_is_a_codec(clips: Callable, tmp_path: Path) -> None:
     metadata = load_tensors(tmp_path / "weights.safetensors")[1]
     assert {"psnr", "metres", "flipped"} == set(metadata["training"]["dev"])
     again = load_codec(tmp_path / "weights.safetensors")
-    (rgb, xyz), _ = videos_of(clips([0]))
+    (rgb, xyz), _ = codec_videos(clips([0]))
     assert torch.equal(codec.encode(xyz, "xyz"), again.encode(xyz, "xyz"))
-    sample = torch.cat([codec.encode(v, "rgb") for v, _ in videos_of(clips([0, 1, 2]))])
+    sample = torch.cat([codec.encode(v, "rgb") for v, _ in codec_videos(clips([0, 1, 2]))])
     assert 0.3 < float(sample.std()) < 3
     assert codec.encode(rgb, "rgb").shape == (1, 8, 3, 2, 4)
 
@@ -61,7 +61,7 @@ def test_a_codec_is_measured_in_metres(clips: Callable, pca: PcaCodec) -> None:
     assert found["flipped"] < 0.02
     worse = PcaCodec(1)
     assert measure_codec(worse, [clips([0])])["psnr"] < found["psnr"]
-    with pytest.raises(InputError, match="no clips"):
+    with pytest.raises(InputError, match="no videos"):
         measure_codec(pca, [])
 
 

@@ -166,18 +166,18 @@ def test_what_does_not_fit_is_named(base: Path, toy: Callable, tmp_path: Path) -
     save_file({k: v for k, v in added.items() if k != "arm_ln.bias"}, tmp_path / ADDED_FILE)
     refused("added_weights.safetensors lacks 1 tensors.*arm_ln.bias")
     save_file({**added, "arm_cond_proj.weight": torch.zeros(3, 3)}, tmp_path / ADDED_FILE)
-    refused("do not fit at 'arm_cond_proj.weight'")
+    refused("shape of the weight 'arm_cond_proj.weight'")
     save_file({**added, "extra": torch.zeros(1)}, tmp_path / ADDED_FILE)
-    refused("never added")
+    refused("does not add")
     some = dict(list(lora.items())[1:])
     save_file(some, tmp_path / LORA_FILE)
     refused("pair")
     far = {k.replace("blocks.1.", "blocks.9."): v for k, v in lora.items()}
     save_file(far, tmp_path / LORA_FILE)
-    refused("a weight that the base has not.*blocks.9")
+    refused("a weight that the base does not have.*blocks.9")
     (tmp_path / LORA_FILE).write_bytes(b"cut short")
-    refused("not a sound safetensors file")
-    refused("no such folder", folder=tmp_path / "nowhere" / "at" / "all")
+    refused("not a readable safetensors file")
+    refused("folder of published weights", folder=tmp_path / "nowhere" / "at" / "all")
 
 
 def test_other_bases_are_refused(base: Path, toy: Callable, tmp_path: Path) -> None:

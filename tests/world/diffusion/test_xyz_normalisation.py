@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kin4d.errors import InputError
-from kin4d.world.diffusion.xyz_normalisation import find_bounds, from_unit, metres_per_unit, to_unit
+from kin4d.world.diffusion.xyz_normalisation import find_bounds, from_unit, to_unit
 
 NAN = float("nan")
 
@@ -56,7 +56,7 @@ def test_an_error_has_a_size_in_metres() -> None:
     bounds = find_bounds(*scene(2))
     point = torch.zeros(2, 3, 1)
     moved = from_unit(point + 0.01, bounds) - from_unit(point, bounds)
-    expected = (0.01 * metres_per_unit(bounds)).view(2, 1, 1).expand_as(moved)
+    expected = (0.01 * bounds.scale / 0.8).view(2, 1, 1).expand_as(moved)
     torch.testing.assert_close(moved, expected, rtol=1e-3, atol=0)
 
 

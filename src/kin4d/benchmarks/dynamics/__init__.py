@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kin4d.benchmarks.report import Report, run_parts
 
-_PARTS = ("mechanics", "textbook", "energy", "physics", "robustness", "speed")
+_PARTS = ("mechanics", "analytic_cases", "energy", "physics", "robustness", "speed")
 
 
 def run(*, quick: bool, seed: int) -> Report:

@@ -33,9 +33,9 @@ def run(*, quick: bool, seed: int) -> Report:
     few = slice(1, 2) if quick else slice(None)
     cases = [_pendulum(), *_spinning(quick), *map(_sliding, _FRICTIONS[few])]
     cases += [_bouncing(value) for value in _RESTITUTIONS[few]]
-    for case, quantity, error, bar in cases:
+    for case, quantity, error, threshold in cases:
         report.rows.append({"case": case, "quantity": quantity, "error": error})
-        report.checks.append(Check(f"{case}: {quantity}", error, bar))
+        report.checks.append(Check(f"{case}: {quantity}", error, threshold))
     report.notes.append(
         "Closed forms: the double pendulum and the spinning body integrated to 1e-12 (DOP853), "
         "flips by elliptic integrals, the block by Coulomb's law, the ball by its restitution."

@@ -39,8 +39,8 @@ from kin4d.objects.soft.simulate import simulate_scene
 _FPS = 24.0
 _FRAMES = 25
 _SOFT = ("solid_poke", "flag", "cloth_corner")
-_ARTICULATED_BAR, _SOFT_BAR = 0.05, 0.10
-_JUDGED = {"learned": "learned bodies", "warped modes": "soft bodies"}
+_ARTICULATED_THRESHOLD, _SOFT_THRESHOLD = 0.05, 0.10
+_EVALUATED = {"learned": "learned bodies", "warped modes": "soft bodies"}
 _COORDINATES = 6  # of learned solids; the spectrum of a sheet says how many it has
 _LENT = 12  # modes whose stiffness solids borrow: more are stiffer than six coordinates can follow
 
@@ -67,12 +67,12 @@ def run(*, quick: bool, seed: int) -> Report:
         report.rows.append(
             {"objects": kind, "method": method, "count": len(values), **means, **spread}
         )
-        if method in _JUDGED:
-            bar = _ARTICULATED_BAR if kind == "articulated" else _SOFT_BAR
-            name = f"{_JUDGED[method]}, {kind}: mean vertex error over 1 s, of the diameter"
+        if method in _EVALUATED:
+            threshold = _ARTICULATED_THRESHOLD if kind == "articulated" else _SOFT_THRESHOLD
+            name = f"{_EVALUATED[method]}, {kind}: mean vertex error over 1 s, of the diameter"
             report.checks += [
-                Check(name, means["mean over 1 s"], bar),
-                Check(f"{name}, of what moves alone", means["of what moves"], bar),
+                Check(name, means["mean over 1 s"], threshold),
+                Check(f"{name}, of what moves alone", means["of what moves"], threshold),
             ]
     report.notes += [
         "Articulated objects stand ajar, within the middle of their ranges. Errors are means over "
@@ -80,8 +80,8 @@ def run(*, quick: bool, seed: int) -> Report:
         "those that truly move alone, whose quantiles over objects follow. A large still part "
         "flatters the first, also of 'no motion'. 'Constant velocity' knows "
         "the true state after the push; 'PCA modes' know 64 true states of the same object. What "
-        "parts weigh is told to all methods: it is no matter of shape. "
-        "In soft scenes the material is told as well: learned solids borrow the stiffness of its "
+        "parts weigh is given to all methods: it does not follow from shape. "
+        "In soft scenes the material is given as well: learned solids borrow the stiffness of its "
         "modes; soft bodies are these modes themselves, warped. Stretch of sheets, learned or "
         "warped, is held by a membrane of the material.",
     ]

@@ -25,7 +25,7 @@ from kin4d.objects.soft.scene import AIR_DENSITY, SoftScene
 from kin4d.objects.soft.scene import SoftPush as Poke
 
 
-class PressureForce:
+class PressureForce(Force):
     """A poke that swells and fades, at its middle.
 
     Args:
@@ -36,13 +36,13 @@ class PressureForce:
     def __init__(self, poke: Poke, mesh: Mesh) -> None:
         self.poke = poke
         middle = poke.share @ mesh.vertices
-        self.at = check_attachment(
+        self.attachment = check_attachment(
             mesh.vertices[np.linalg.norm(mesh.vertices - middle, axis=-1).argmin()]
         )
 
-    def load(self, state: ForceContext) -> ForceTerms:
+    def load(self, context: ForceContext) -> ForceTerms:
         """The whole force, at this time."""
-        return ForceTerms(sites=((self.at, self.poke.at(state.time).sum(0)),))
+        return ForceTerms(attached=self.poke.at(context.time).sum(0))
 
 
 def acting_on(

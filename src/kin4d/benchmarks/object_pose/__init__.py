@@ -57,7 +57,7 @@ def run(
     seed: int,
     objects: Path | None = None,
     weights: Sequence[str] = ("small",),
-    pictures: Path | None = None,
+    images: Path | None = None,
 ) -> Report:
     """Every method on every set of objects.
 
@@ -65,8 +65,8 @@ def run(
         quick: A few objects, one pose each.
         seed: Of the choice of objects, states and samples.
         objects: A folder of URDF objects, as a set of its own.
-        weights: Models to ask; see `find_weights`. The bars are about the first.
-        pictures: A folder to draw fits and sweeps of test objects into.
+        weights: Models to evaluate; see `find_weights`. Thresholds apply to the first.
+        images: A folder to draw fits and sweeps of test objects into.
     """
     entries = find_weights(weights)
     everywhere, apart = weight_rows(entries)
@@ -89,10 +89,10 @@ def run(
         costs = speed.run(str(main.file), quick=quick)
         report.rows, report.checks = report.rows + costs.rows, report.checks + costs.checks
         report.notes += costs.notes
-    if pictures is not None and main is not None:
+    if images is not None and main is not None:
         from kin4d.benchmarks.object_pose.images import draw_fit
 
-        draw_fit(pictures, test, str(main.file), seed=seed, count=2 if quick else 12)
+        draw_fit(images, test, str(main.file), seed=seed, count=2 if quick else 12)
     for group in dict.fromkeys(recipe.group for recipe in every):
         count = len([recipe for recipe in every if recipe.group == group])
         report.notes.append(f"{group}: {count} objects, {poses} poses each; for ablations, one.")
@@ -100,7 +100,7 @@ def run(
 
 
 def report_of(results: Sequence[PoseResult], entries: Sequence[Entry]) -> Report:
-    """Tables, bars and notes of results."""
+    """Tables, thresholds and notes of results."""
     main = main_model(entries)
     names = dict.fromkeys(one.group for one in results)
     groups = [Group(name, results, rest=NoMotion().name, floor=NoiseFloor().name) for name in names]
@@ -120,14 +120,14 @@ def report_of(results: Sequence[PoseResult], entries: Sequence[Entry]) -> Report
     report.notes.append(f"Training: {', '.join(trained) or 'none'}.")
     for group in groups:
         if main is not None:
-            _judge(report, group, shown)
+            _check_group(report, group, shown)
         if group.name == "test":
             _ablate(report, group, entries, main)
     return report
 
 
-def _judge(report: Report, group: Group, own: str) -> None:
-    """The bars of one set, against rest and baselines."""
+def _check_group(report: Report, group: Group, own: str) -> None:
+    """The thresholds of one set, against rest and baselines."""
     rest, mine = group.rest.mean, group.summaries[own]
     name, folder = group.name, group.name not in ("test", "unseen")
     ratio = group.ratio(own, NoMotion().name)

@@ -51,7 +51,7 @@ class Case:
     seed: int
 
     def target(self, pose: int, *, count: int = _SHOWN) -> np.ndarray:
-        """[count, 3] unordered points of a goal's surface: all that a method is told about it."""
+        """[count, 3] unordered points of a goal's surface: all that a method is given."""
         goal = self.mesh.replace_vertices(self.goals[pose])
         # In random order already; the vertices they stem from are forgotten here.
         return sample_surface(goal, count, seed=self.seed + 3 * pose + 2).points(goal.vertices)

@@ -1,4 +1,4 @@
-"""Pictures: rest, target and fit side by side, and a body's coordinates swept one by one."""
+"""Images: rest, target and fit side by side, and a body's coordinates swept one by one."""
 
 from __future__ import annotations
 

@@ -85,15 +85,15 @@ def run_case(
     """Every method on one case."""
     case = recipe.make(poses=poses, seed=seed)
     targets = [case.target(pose) for pose in range(poses)]
-    judges = [
+    metrics = [
         PoseMetrics(case.mesh, goal, seed=case.seed + 3 * pose)
         for pose, goal in enumerate(case.goals)
     ]
-    return [result for method in methods for result in _run_method(case, method, targets, judges)]
+    return [result for method in methods for result in _run_method(case, method, targets, metrics)]
 
 
 def _run_method(
-    case: Case, method: Method, targets: Sequence[np.ndarray], judges: Sequence[PoseMetrics]
+    case: Case, method: Method, targets: Sequence[np.ndarray], metrics: Sequence[PoseMetrics]
 ) -> list[PoseResult]:
     begin, refused = time.process_time(), ""
     fitter: Fitter | None = None
@@ -103,7 +103,7 @@ def _run_method(
         refused = str(error)
     preparing = time.process_time() - begin
     results = []
-    for pose, (target, judge) in enumerate(zip(targets, judges, strict=True)):
+    for pose, (target, metric) in enumerate(zip(targets, metrics, strict=True)):
         begin, why = time.process_time(), refused
         vertices = case.mesh.vertices
         try:
@@ -118,7 +118,7 @@ def _run_method(
                 instance=case.identity.name,
                 pose=pose,
                 method=method.name,
-                score=judge.score(vertices),
+                score=metric.score(vertices),
                 preparing=preparing,
                 fitting=fitting,
                 refused=why,

@@ -24,7 +24,7 @@ _SHORTEST = 1e-4  # of the box: edges below it say nothing about stretching
 
 @dataclass(frozen=True)
 class Score:
-    """Of one shape against one goal; lengths in boxes of M0. NaN where there is nothing to judge.
+    """Of one shape against one goal; lengths in boxes of M0. NaN where there is nothing to score.
 
     Attributes:
         cd_l1: `chamfer_l1` of 10,000 points of each surface, sampled independently.

@@ -16,7 +16,7 @@ from kin4d.geometry.sampling import sample_surface
 from kin4d.storage.worker import init_worker
 
 SIZES = (1_000, 10_000, 50_000, 200_000, 1_000_000)
-_BAR = 50_000  # vertices the bars are about
+_BAR = 50_000  # vertices at which thresholds apply
 _OPEN = 0.8  # rad
 _TIMES = 5
 

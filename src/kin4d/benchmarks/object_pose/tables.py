@@ -1,4 +1,4 @@
-"""Tables: results as rows for people, and as figures that bars are set against."""
+"""Tables: results as rows to print, and as figures that thresholds apply to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORST = 10
 class Summary:
     """Means of all scores of one method on one set.
 
-    Over goals: every one counts the same. What could not be judged somewhere is left out there.
+    Over goals: every one counts the same. What could not be scored somewhere is left out there.
     """
 
     def __init__(self, results: Sequence[PoseResult]) -> None:

@@ -73,7 +73,7 @@ def _entry(file: Path, name: str, *, run: bool = False) -> Entry:
 
 
 def main_model(entries: Sequence[Entry]) -> Entry | None:
-    """The model the bars are about: the first that is no run of a folder, else the full run."""
+    """The model that thresholds apply to: the first that is no run of a folder, else the full."""
     models = [one for one in entries if one.kind == "neurok"]
     alone = [one for one in models if not one.run] or [one for one in models if one.name == FULL]
     return (alone or models or [None])[0]

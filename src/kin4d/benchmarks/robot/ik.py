@@ -18,7 +18,7 @@ from kin4d.kinematics.conventions import matrix_to_rotation
 from kin4d.kinematics.ik import solve_ik, track_poses
 
 ROBOTS = ("panda", "ur5", "xarm7")
-POSITION_BAR, ROTATION_BAR = 1e-3, np.radians(0.1)
+MAX_POSITION_ERROR, MAX_ROTATION_ERROR = 1e-3, np.radians(0.1)
 _FRAMES = 49
 
 
@@ -238,5 +238,5 @@ def _reached(body: RobotBody, q: torch.Tensor, targets: torch.Tensor) -> float:
     turn = found[..., :3, :3].mT @ targets[..., :3, :3]
     rotation = matrix_to_rotvec(turn).norm(dim=-1)
     within = ((q >= body.limits[:, 0] - 1e-9) & (q <= body.limits[:, 1] + 1e-9)).all(-1)
-    good = (position <= POSITION_BAR) & (rotation <= ROTATION_BAR) & within
+    good = (position <= MAX_POSITION_ERROR) & (rotation <= MAX_ROTATION_ERROR) & within
     return float(good.double().mean())

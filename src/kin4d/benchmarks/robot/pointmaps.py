@@ -122,8 +122,8 @@ def _speed(report: Report, task: PointmapCase, *, repeats: int) -> None:
         report.ratios["pointmap speed, both sides drawn / MuJoCo depth"] = seconds / own
         report.checks.append(Check("pointmap speed over MuJoCo depth", ratio, 3.0, at_least=True))
         report.notes.append(
-            f"MuJoCo drew the same picture: median depth difference {difference:.1e} m. It gives "
-            "depth alone, no mask, and leaves out back faces; the bar compares like with like."
+            f"MuJoCo drew the same image: median depth difference {difference:.1e} m. It gives "
+            "depth alone, no mask, and leaves out back faces; the check compares like with like."
         )
     else:
         report.notes.append(f"MuJoCo's depth could not be drawn here ({mujoco}).")
@@ -162,7 +162,7 @@ def _in_turn(render: Render, frames: range) -> None:
 
 
 def _costs(report: Report, *, faces: tuple[int, ...]) -> None:
-    """One picture of a bumpy torus by image size and number of triangles, all cores."""
+    """One image of a bumpy torus by image size and number of triangles, all cores."""
     for count in track(faces, "costs"):
         vertices, triangles = _torus(count)
         for width, height in ((96, 64), (360, 240), (720, 480)):
@@ -200,7 +200,7 @@ def _torus(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _start(report: Report) -> None:
-    """Time to the first picture in a new process, before and after kernels are on disk."""
+    """Time to the first image in a new process, before and after kernels are on disk."""
     program = (
         "import time, numpy as np\n"
         "from kin4d.bodies import hinge\n"
@@ -226,6 +226,6 @@ def _start(report: Report) -> None:
                 {
                     "table": "start",
                     "start": start,
-                    "seconds to first picture": float(done.stdout),
+                    "seconds to first image": float(done.stdout),
                 }
             )

@@ -34,7 +34,7 @@ def run(*, quick: bool, seed: int) -> Report:
     report.notes = [
         "Scans are synthetic: remeshed to 6 mm triangles, hidden ones dropped, 1 mm of noise on "
         "every vertex, scaled 0.1 to 10 times, at a random place and orientation, of which the "
-        "search is told nothing.",
+        "search is given nothing.",
         "Joint error is that of the worst revolute joint, those reported undetermined excepted; a "
         "scan that was refused counts as 180 degrees and no triangle right.",
     ]

@@ -28,7 +28,7 @@ from kin4d.progress import track
 from kin4d.training.weights import SHIPPED
 
 SHOWN = 8
-"""Episodes of the first set that pictures are made of: its first ones, whatever comes out."""
+"""Episodes of the first set that images are made of: its first ones, whatever comes out."""
 
 EACH = 24
 """Episodes of every set."""
@@ -43,7 +43,7 @@ _NOTES = (
     "PSNR and SSIM are means over clips, PSNR of a clip's pixels together and at most 60 dB; SSIM "
     "with a Gaussian window of 11 x 11. 'sharpness' is gradient energy where things move, of the "
     "truth's. Latents are those of a linear codec, 48 numbers per 4 frames by 8 x 8 pixels.",
-    "Parts are looked for in the pictures, by colour and relief; 'displacement' is the error of a "
+    "Parts are looked for in the images, by colour and relief; 'displacement' is the error of a "
     "part's middle in the last frame that truly shows it. A part that is not found ('lost', a "
     "share) counts as left where it was.",
     "Motions are recorded ones: how open the gripper was and how far the hand was behind its "
@@ -60,7 +60,7 @@ def run(
     seed: int,
     episodes: Path | None = None,
     weights: Sequence[str] = (),
-    pictures: Path | None = None,
+    images: Path | None = None,
 ) -> Report:
     """Every row on every set, and the tests of what a row knows.
 
@@ -70,7 +70,7 @@ def run(
         episodes: A store; without one, episodes are made.
         weights: Models to ask: names, files, or folders of runs. The thresholds are for the first.
             Those that ship if none are given.
-        pictures: A folder to write GIFs into.
+        images: A folder to write GIFs into.
     """
     names = list(weights) or (["tiny"] if (SHIPPED / "world-tiny.safetensors").is_file() else [])
     learned, digests = load_rows(names)
@@ -92,8 +92,8 @@ def run(
             found.append(experiments.segmented_rollouts(cases, learned[MODEL], 1 if quick else 12))
         found.append(experiments.few_steps(cases, learned, 1 if quick else 8))
         found.append(experiments.speed(cases, learned, 1 if quick else 5))
-        if pictures is not None:
-            _draw(cases, rows[MODEL if MODEL in rows else COMPOSITE], pictures)
+        if images is not None:
+            _draw(cases, rows[MODEL if MODEL in rows else COMPOSITE], images)
     for part in found:
         report.rows += part.rows
         report.ratios |= part.ratios

@@ -24,7 +24,7 @@ ImagineFn = Callable[[Observation], PointmapVideo]
 
 COPY, COMPOSITE, CEILING = "copy the first frame", "composite", "stage, true motions"
 MODEL, BARE = "shipped model", "shipped model, no refinement"
-NO_PROPRIOCEPTION = "shipped model, not told what the robot felt"
+NO_PROPRIOCEPTION = "shipped model without proprioception"
 
 TRIVIAL: Mapping[str, ImagineFn] = {COPY: copied, COMPOSITE: composited}
 """Rows without a model."""

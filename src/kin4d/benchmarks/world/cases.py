@@ -1,4 +1,4 @@
-"""Cases: which episodes are judged. None of them, nor anything like them, was trained on."""
+"""Cases: which episodes are evaluated. None of them, nor anything like them, was trained on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kin4d.tasks.generate import EpisodeDatasetSpec, generate_episodes
 from kin4d.tasks.task import TASKS
 
 SETS = ("test", "unseen_arm", "unseen_background", "unseen_object")
-"""Splits that are judged, each a set of its own."""
+"""Splits that are evaluated, each a set of its own."""
 
 _SEED = 910  # seeds of scenes from this million on: no training store has them
 

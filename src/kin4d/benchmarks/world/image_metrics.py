@@ -14,7 +14,7 @@ from kin4d.world.diffusion.codec import PcaCodec, VideoCodec, fit_pca
 from kin4d.world.diffusion.config import CELL
 
 BEST = 60.0
-"""dB: what a perfect picture gets; PSNR knows no end."""
+"""dB: what a perfect image gets; PSNR knows no end."""
 
 _SIGMA, _REACH = 1.5, 5  # of the window of SSIM, px: 11 x 11, as first published
 _DARK, _FLAT = 0.01**2, 0.03**2

@@ -12,7 +12,7 @@ from kin4d.benchmarks.world.metrics import WorldMetrics
 from kin4d.export.video import write_video
 from kin4d.geometry.pointmap import PointmapVideo
 
-_GAP = 2  # px between pictures
+_GAP = 2  # px between images
 
 
 def write_gifs(
@@ -23,7 +23,7 @@ def write_gifs(
     Args:
         folder: Where to.
         all_metrics: By the number of their episode, chosen before anything was imagined.
-        imagine: Asked for the second and third picture.
+        imagine: Asked for the second and third image.
         scale: How many times larger than the clips.
     """
     folder.mkdir(parents=True, exist_ok=True)

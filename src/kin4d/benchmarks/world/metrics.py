@@ -109,7 +109,7 @@ class WorldMetrics:
         """Where parts that truly move are found: errors and true ways in px, IoU of their masks.
 
         Means over parts. "last" is of the last frame in which the truth shows the part, the other
-        figures are means over judged frames in which it does.
+        figures are means over evaluated frames in which it does.
         """
         rows = [
             row

@@ -14,7 +14,7 @@ from kin4d.episodes.episode import Episode
 from kin4d.geometry.pointmap import PointmapVideo
 
 APART = 3.0
-"""px between a part's last places in hit and miss, below which the two end alike in the picture."""
+"""px between a part's last places in hit and miss, below which the two end alike in the image."""
 
 
 @dataclass(frozen=True, eq=False)

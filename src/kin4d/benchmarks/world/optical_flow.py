@@ -72,7 +72,7 @@ def part_flow(episode: Episode, frame: int, *, step: int = STEP) -> tuple[np.nda
 def flow_cosine(episode: Episode, predicted: PointmapVideo, where: np.ndarray) -> float:
     """Cosine between true and predicted flow, over a region [T, H, W].
 
-    All judged frames together are one long vector: pixels that move farther count more, and what
+    All evaluated frames together are one long vector: pixels that move farther count more, and what
     should move but does not lowers it. NaN if nothing in the region truly moves.
     """
     both = mine = true = 0.0

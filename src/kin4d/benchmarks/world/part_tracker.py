@@ -205,7 +205,7 @@ def _best_offset(
     best: float,
 ) -> tuple[float, int, int]:
     """The most evidence above `best` for a look, and how far it was slid right and down for it."""
-    picture, surface, robot, background_distance = predicted
+    image, surface, robot, background_distance = predicted
     pixels, rgb, depth = template
     low, high = bounds
     height, width = robot.shape
@@ -221,8 +221,8 @@ def _best_offset(
                 y, x = pixels[i, 0] + down, pixels[i, 1] + right
                 colour[i] = -1.0
                 if 0 <= y < height and 0 <= x < width and not robot[y, x]:
-                    red, green = picture[y, x, 0] - rgb[i, 0], picture[y, x, 1] - rgb[i, 1]
-                    blue = picture[y, x, 2] - rgb[i, 2]
+                    red, green = image[y, x, 0] - rgb[i, 0], image[y, x, 1] - rgb[i, 1]
+                    blue = image[y, x, 2] - rgb[i, 2]
                     light = (red + green + blue) / 3
                     hue = (abs(red - light) + abs(green - light) + abs(blue - light)) / 3
                     colour[i] = min(1.0, hue / _HUE + abs(light) / _LIGHT)

@@ -1,7 +1,7 @@
 """LPIPS, FID and FVD, with networks whose weights the user brings. None ship, none are fetched.
 
 LPIPS is the published form on AlexNet. FID and FVD are Fréchet distances between the features of
-pictures and of clips; their figures compare with others only if the network is the same.
+images and of clips; their figures compare with others only if the network is the same.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Lpips(nn.Module):
         return network.requires_grad_(False).eval()
 
     def forward(self, truth: Tensor, predicted: Tensor) -> Tensor:
-        """[B] of pictures [B, 3, H, W] between -1 and 1; at least 32 pixels high and wide."""
+        """[B] of images [B, 3, H, W] between -1 and 1; at least 32 pixels high and wide."""
         mean, std = (truth.new_tensor(v).view(3, 1, 1) for v in (_MEAN, _STD))
         a, b = (truth - mean) / std, (predicted - mean) / std
         total, stage = truth.new_zeros(len(truth)), 0
@@ -79,7 +79,7 @@ class Lpips(nn.Module):
     def distance(self, truth: np.ndarray, predicted: np.ndarray, *, batch: int = 16) -> float:
         """Mean over the frames of two clips [T, H, W, 3] uint8 but the first, which is given."""
         found = [
-            self(*(_pictures(clip[start : start + batch]) for clip in (truth, predicted)))
+            self(*(_images(clip[start : start + batch]) for clip in (truth, predicted)))
             for start in range(1, len(truth), batch)
         ]
         return float(torch.cat(found).mean())
@@ -129,11 +129,11 @@ def _features(folder: str | Path, *, video: bool) -> Features:
     def features(clip: np.ndarray) -> np.ndarray:
         if frames:
             clip = clip[np.linspace(0, len(clip) - 1, frames).round().astype(int)]
-        pictures = _pictures(clip)
+        images = _images(clip)
         if side:
             size = (side, side) if isinstance(side, int) else tuple(side)
-            pictures = nn.functional.interpolate(pictures, size, mode="bilinear", antialias=True)
-        output = network(pixel_values=pictures[None] if video else pictures)
+            images = nn.functional.interpolate(images, size, mode="bilinear", antialias=True)
+        output = network(pixel_values=images[None] if video else images)
         pooled = getattr(output, "pooler_output", None)
         rows = output.last_hidden_state if pooled is None else pooled
         rows = rows.flatten(2).mean(2) if rows.ndim == 4 else rows
@@ -142,7 +142,7 @@ def _features(folder: str | Path, *, video: bool) -> Features:
     return features
 
 
-def _pictures(clip: np.ndarray) -> Tensor:
+def _images(clip: np.ndarray) -> Tensor:
     """[T, 3, H, W] between -1 and 1."""
     return torch.from_numpy(clip.astype(np.float32) / 127.5 - 1).movedim(-1, 1)
 

@@ -35,7 +35,7 @@ class PointError(NamedTuple):
 def point_error(truth: np.ndarray, predicted: np.ndarray, where: np.ndarray) -> PointError:
     """Of points [T, H, W, 3] m inside a region [T, H, W]; NaN if it is empty.
 
-    Inside a region smaller than the picture, the points of the region's pixels are compared.
+    Inside a region smaller than the image, the points of the region's pixels are compared.
     """
     return _mean(
         _compared(truth[t][where[t]], predicted[t][where[t]]) for t in evaluated_frames(len(truth))

@@ -81,7 +81,7 @@ def moving_parts(episode: Episode) -> list[int]:
     if episode.parts is None:
         return []
     found = []
-    for part in range(len(episode.parts.things)):
+    for part in range(len(episode.parts.object_ids)):
         path = part_path(episode, part)
         if part_mask(episode, part)[0].sum() >= _LEAST and np.isfinite(path).all():
             far = np.linalg.norm(path - path[0], axis=-1).max()

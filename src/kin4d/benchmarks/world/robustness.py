@@ -19,7 +19,7 @@ NOISE = 0.005
 """m: standard deviation along each axis, anew in every frame."""
 
 SHIFT = 5
-"""px, in a random direction along the picture's sides."""
+"""px, in a random direction along the image's sides."""
 
 TURN = 5.0
 """Degrees about the optical axis, either way."""
@@ -62,7 +62,7 @@ def shift_robot(observation: Observation, rng: np.random.Generator) -> Observati
 
 
 def rotate_camera(observation: Observation, rng: np.random.Generator) -> Observation:
-    """The robot is turned about the middle of the picture."""
+    """The robot is turned about the middle of the image."""
     angle = np.radians(TURN) * rng.choice([-1, 1])
     c, s = np.cos(angle), np.sin(angle)
     x, y = observation.camera.K[:2, 2]

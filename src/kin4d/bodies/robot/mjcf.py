@@ -142,6 +142,8 @@ class _Reader:
     def _springs(self) -> dict[str, tuple[float, float]]:
         """Stiffness (N m/rad or N/m) and rest value of sprung joints."""
         model = self.model
+        if not model.njnt:
+            return {}
         stiffness = np.asarray(model.jnt_stiffness).reshape(model.njnt, -1)[:, 0]
         rest = model.qpos_spring[model.jnt_qposadr]
         return {

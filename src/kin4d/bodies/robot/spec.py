@@ -1,4 +1,4 @@
-"""Description: what a robot file says, before it becomes a body."""
+"""RobotSpec: the contents of a robot file, before it becomes a body."""
 
 from __future__ import annotations
 

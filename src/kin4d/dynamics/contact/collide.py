@@ -11,7 +11,7 @@ from kin4d.dynamics.contact.distance_field import sample_sdf
 
 
 class PointSet(NamedTuple):
-    """Places of a thing.
+    """Surface points of a shape.
 
     Attributes:
         points: [S, 3] m, contact points first.
@@ -77,11 +77,11 @@ def collide_part(points, which, rotation, origin, field, margin):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def collide_soft(points, which, places, rest, neighbours, field, margin, reach):
-    """As `collide_part`, for a part that deforms, with the place of it that each point is at.
+def collide_soft(points, which, others, rest, neighbours, field, margin, reach):
+    """As `collide_part`, for a part that deforms, and the contact point nearest to each point.
 
-    The rest shape's field is carried by the nearest place and its neighbours: a point is taken
-    back to the rest shape by the rotation that takes them there best.
+    The rest shape's field is carried by the nearest contact point and its neighbours: a point is
+    taken back to the rest shape by the rotation that fits them best.
     """
     count = len(which)
     index, gap, normal = np.empty(count, np.int64), np.empty(count), np.empty((count, 3))
@@ -91,20 +91,20 @@ def collide_soft(points, which, places, rest, neighbours, field, margin, reach):
         best, nearest = reach * reach, -1
         for j in range(len(rest)):
             x, y, z = (
-                points[i, 0] - places[j, 0],
-                points[i, 1] - places[j, 1],
-                points[i, 2] - places[j, 2],
+                points[i, 0] - others[j, 0],
+                points[i, 1] - others[j, 1],
+                points[i, 2] - others[j, 2],
             )
             squared = x * x + y * y + z * z
             if squared < best:
                 best, nearest = squared, j
         if nearest < 0:
             continue
-        rotation = _turn(places, rest, nearest, neighbours)
+        rotation = _best_rotation(others, rest, nearest, neighbours)
         for r in range(3):
             local[r] = rest[nearest, r]
             for s in range(3):
-                local[r] += rotation[s, r] * (points[i, s] - places[nearest, s])
+                local[r] += rotation[s, r] * (points[i, s] - others[nearest, s])
         distance = sample_sdf(field, local, slope)
         if distance < margin:
             _outward(rotation, slope, normal[found])
@@ -114,13 +114,13 @@ def collide_soft(points, which, places, rest, neighbours, field, margin, reach):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _turn(places, rest, i, neighbours):
-    """[3, 3] rotation that takes the rest neighbourhood of place i to where it is now."""
+def _best_rotation(points, rest, i, neighbours):
+    """[3, 3] rotation that takes the rest neighbourhood of point i to where it is now."""
     moment = np.zeros((3, 3))
     for j in neighbours[i]:
         for r in range(3):
             for s in range(3):
-                moment[r, s] += (places[j, r] - places[i, r]) * (rest[j, s] - rest[i, s])
+                moment[r, s] += (points[j, r] - points[i, r]) * (rest[j, s] - rest[i, s])
     u, _, v = np.linalg.svd(moment)
     if np.linalg.det(u) * np.linalg.det(v) < 0:
         u[:, 2] = -u[:, 2]
@@ -137,21 +137,21 @@ def _outward(rotation, slope, normal):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def reduce_contacts(touches, points, borne, depth, most):
-    """At most `most` touches: the deepest, then those far from the ones before.
+def reduce_contacts(contacts, points, last_impulse, depth, most):
+    """At most `most` contacts: the deepest, then those far from the ones before.
 
     Args:
-        touches: Indices [N], gaps [N], normals [N, 3] and carriers [N], see `Touches`.
+        contacts: Indices [N], gaps [N], normals [N, 3] and carriers [N], see `ContactSet`.
         points: [S, 3] m.
-        borne: [C, 3] N s that acted last on each contact point, along the normal first.
-        depth: m by which points that bore load count as deeper: guesses stay good if they remain.
+        last_impulse: [C, 3] N s that acted last on each contact point, along the normal first.
+        depth: m by which points with an impulse count as deeper: it keeps warm starts valid.
         most: How many.
     """
-    index, gap, normal, carrier = touches
+    index, gap, normal, carrier = contacts
     n = len(index)
     chosen, apart, rank = np.empty(most, np.int64), np.full(n, np.inf), np.empty(n)
     for i in range(n):
-        rank[i] = gap[i] - (depth if borne[index[i], 0] > 0 else 0.0)
+        rank[i] = gap[i] - (depth if last_impulse[index[i], 0] > 0 else 0.0)
     chosen[0] = rank.argmin()
     for c in range(1, most):
         last, best, pick = index[chosen[c - 1]], -np.inf, 0

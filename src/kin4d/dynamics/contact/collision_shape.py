@@ -1,99 +1,124 @@
-"""CollisionShape: contact points and distance fields of a body or a static obstacle."""
+"""CollisionGeometry and CollisionShape: contact points and distance fields of a body."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from kin4d.bodies.body import Body
-from kin4d.bodies.capabilities import RigidLinks, fixed_base
+from kin4d.bodies.capabilities import KinematicTree, fixed_base
 from kin4d.bodies.rigid import RigidBody
+from kin4d.dynamics.contact.collide import PointSet, make_point_set
 from kin4d.dynamics.contact.contact_points import contact_points
 from kin4d.dynamics.contact.distance_field import DistanceField, distance_field
 from kin4d.dynamics.materials import Material
 from kin4d.geometry.mesh import Mesh
-from kin4d.kinematics.compiled.articulated import ArticulatedKinematics
+from kin4d.geometry.sampling import SurfaceSamples
+from kin4d.kinematics.compiled.articulated import ArticulatedKinematics, fold_fixed_joints
 from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics
 
-_CELLS = 40  # Grid cells along a shape's bounding-box diagonal.
-_NEIGHBOURS = 8
-# Fields depend on the body alone: they outlive a run, not the body.
-_PARTS: WeakKeyDictionary[Body, list[tuple[int, DistanceField]]] = WeakKeyDictionary()
+
+class CollisionGeometry:
+    """What contact needs of a body and no run changes; computed on first use.
+
+    Args:
+        body: The body.
+        count: How many points of its surface can touch something.
+        cells: Grid cells of distance fields along the bounding-box diagonal: more are finer, and
+            take time and memory with their cube.
+    """
+
+    def __init__(self, body: Body, count: int, *, cells: int = 40) -> None:
+        self._body, self._count, self._cells = body, count, cells
+        self.size = body.rest.bbox_diagonal
+
+    @cached_property
+    def contact_points(self) -> SurfaceSamples:
+        """The points of the surface that can touch something."""
+        return contact_points(self._body, self._count)
+
+    @cached_property
+    def link_fields(self) -> list[tuple[int, DistanceField]]:
+        """Of the rigid parts that have a surface: (frame that carries it, field in that frame)."""
+        body = fixed_base(self._body)
+        assert isinstance(body, KinematicTree)
+        *_, frames, offsets = fold_fixed_joints(body)
+        out = []
+        for link, frame, offset in zip(body.links, frames, offsets, strict=True):
+            if link.mesh is None:
+                continue
+            mesh = link.mesh.transformed(offset)
+            spacing = max(self.size / self._cells, mesh.bbox_diagonal / (2 * self._cells))
+            spacing = min(spacing, mesh.bbox_diagonal / 6)
+            field = distance_field(mesh, spacing=spacing, shell=0.25 * spacing)
+            out.append((int(frame), field))
+        return out
+
+    @cached_property
+    def rest_field(self) -> DistanceField:
+        """Of the whole body at rest."""
+        spacing = self.size / self._cells
+        return distance_field(self._body.rest, spacing=spacing, shell=0.25 * spacing)
 
 
 class CollisionShape:
-    """Contact points, and fields of distance for the points of others.
+    """A body as contacts see it during a run.
 
     Args:
         name: For people.
         body: The body.
-        map: Its compiled map; contact points are its first `count` places.
-        count: See map.
+        geometry: Its contact points and fields.
+        kinematics: Its compiled kinematics; contact points are the first of its surface points.
         material: Its friction and restitution; None to take the other's.
-        mover: Its number among the movers, -1 if it stands still.
+        actor: Its number among the actors, -1 if it is static.
     """
 
     def __init__(
         self,
         name: str,
         body: Body,
-        map: CompiledKinematics,
+        geometry: CollisionGeometry,
+        kinematics: CompiledKinematics,
         *,
-        count: int,
         material: Material | None,
-        mover: int,
+        actor: int,
     ) -> None:
-        self.name, self.map, self.count, self.material, self.mover = (
-            name,
-            map,
-            count,
-            material,
-            mover,
-        )
-        self._body = fixed_base(body)
-        self.size = body.rest.bbox_diagonal
+        self.name, self.kinematics, self.material, self.actor = name, kinematics, material, actor
+        self._body, self._geometry = fixed_base(body), geometry
+        self.size, self.count = geometry.size, len(geometry.contact_points)
 
     @classmethod
-    def still(cls, mesh: Mesh, material: Material | None, count: int = 512) -> CollisionShape:
+    def static(cls, mesh: Mesh, material: Material | None, count: int = 512) -> CollisionShape:
         """An obstacle."""
         body = RigidBody(mesh)
-        points = contact_points(body, count)
-        map = ArticulatedKinematics(body, points, floating=False, mass_scale=1.0)
-        return cls(mesh.name, body, map, count=len(points), material=material, mover=-1)
+        geometry = CollisionGeometry(body, count)
+        kinematics = ArticulatedKinematics(
+            body, geometry.contact_points, floating=False, mass_scale=1.0
+        )
+        return cls(mesh.name, body, geometry, kinematics, material=material, actor=-1)
 
     @property
     def moving(self) -> np.ndarray:
         """[C] the contact points that its coordinates move."""
-        if not isinstance(self.map, ArticulatedKinematics) or self.map.floating:
+        if not isinstance(self.kinematics, ArticulatedKinematics) or self.kinematics.floating:
             return np.arange(self.count)
-        return np.flatnonzero(self.map.data.place_frame[: self.count] > 0)
+        return np.flatnonzero(self.kinematics.data.surface_frame[: self.count] > 0)
 
     @property
-    def is_linked(self) -> bool:
-        """Whether it is made of rigid parts."""
-        return isinstance(self.map, ArticulatedKinematics)
+    def links(self) -> ArticulatedKinematics | None:
+        """Its kinematics if it is made of rigid links."""
+        return self.kinematics if isinstance(self.kinematics, ArticulatedKinematics) else None
+
+    @property
+    def link_fields(self) -> list[tuple[int, DistanceField]]:
+        """See `CollisionGeometry`."""
+        return self._geometry.link_fields
 
     @cached_property
-    def parts(self) -> list[tuple[int, DistanceField]]:
-        """The rigid parts that have a surface: (frame that carries it, field in that frame)."""
-        assert isinstance(self.map, ArticulatedKinematics)
-        assert isinstance(self._body, RigidLinks)
-        known = _PARTS.get(self._body)
-        if known is not None:
-            return known
-        found = []
-        for i, link in enumerate(self._body.links):
-            if link.mesh is None:
-                continue
-            mesh = link.mesh.transformed(self.map.link_offset[i])
-            spacing = max(self.size / _CELLS, mesh.bbox_diagonal / (2 * _CELLS))
-            spacing = min(spacing, mesh.bbox_diagonal / 6)
-            field = distance_field(mesh, spacing=spacing, shell=0.25 * spacing)
-            found.append((int(self.map.link_frame[i]), field))
-        _PARTS[self._body] = found
-        return found
+    def static_points(self) -> PointSet:
+        """Where it is, if it is static."""
+        return make_point_set(self.kinematics.at(np.zeros(0)).surface_points, self.count)
 
     @cached_property
     def soft(self) -> tuple[np.ndarray, np.ndarray, DistanceField]:
@@ -101,10 +126,7 @@ class CollisionShape:
         from scipy.spatial import KDTree
 
         q = self._body.q0.numpy()
-        rest = self.map.places(np.concatenate([np.zeros(6), q]) if self.map.floating else q)
-        rest = np.ascontiguousarray(rest[: self.count])
-        wanted = min(_NEIGHBOURS + 1, len(rest))
-        neighbours = np.asarray(KDTree(rest).query(rest, k=wanted)[1])
-        spacing = self.size / _CELLS
-        field = distance_field(self._body.rest, spacing=spacing, shell=0.25 * spacing)
-        return rest, np.ascontiguousarray(neighbours[:, 1:]), field
+        q = np.concatenate([np.zeros(6), q]) if self.kinematics.floating else q
+        rest = np.ascontiguousarray(self.kinematics.at(q).surface_points[: self.count])
+        neighbours = np.asarray(KDTree(rest).query(rest, k=min(9, len(rest)))[1])
+        return rest, np.ascontiguousarray(neighbours[:, 1:]), self._geometry.rest_field

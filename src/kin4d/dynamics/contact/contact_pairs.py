@@ -1,4 +1,4 @@
-"""Pairs of things that may meet, and where they do."""
+"""Pairs of shapes that may touch, and their contacts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kin4d.dynamics.config import ContactConfig
 from kin4d.dynamics.contact.collide import (
     PointSet,
     boxes_overlap,
@@ -17,20 +18,16 @@ from kin4d.dynamics.contact.collide import (
 from kin4d.dynamics.contact.collision_shape import CollisionShape
 from kin4d.dynamics.materials import Material
 
-_MOST = 8  # Contacts kept of one pair: enough for a rigid face and for what deforms,
-_MORE = 2  # and so many more for each joint: every link may lie on the ground.
-_MARGIN = 0.02  # Of the size: points nearer than that are looked at.
-
 
 @dataclass(slots=True)
 class ContactSet:
     """N points of one shape near another.
 
     Attributes:
-        index: [N] places of the first shape.
+        index: [N] contact points of the first shape.
         gap: [N] m, negative inside.
         normal: [N, 3] unit, out of the second shape.
-        carrier: [N] frames (linked) or places (soft) of the second shape that carry the contact.
+        carrier: [N] frames (links) or contact points (soft) of the second shape that carry it.
     """
 
     index: np.ndarray
@@ -49,8 +46,9 @@ class ContactPair:
     Attributes:
         friction: Geometric mean of both materials' coefficients.
         restitution: Likewise.
-        most: How many contacts are kept.
-        warm_start: [2, C, 3] N s that acted last on the first side's points, before and after moving.
+        margin: m, at which points are candidates.
+        max_contacts: How many contacts are kept.
+        which: [C] the first shape's points that are looked at.
     """
 
     def __init__(
@@ -60,6 +58,7 @@ class ContactPair:
         *,
         floor: float = 0.0,
         surface: Material | None,
+        config: ContactConfig,
     ) -> None:
         self.first, self.second, self.floor = first, second, floor
         other = surface if second is None else second.material
@@ -68,51 +67,56 @@ class ContactPair:
         assert b is not None
         self.friction = float(np.sqrt(a.friction * b.friction))
         self.restitution = float(np.sqrt(a.restitution * b.restitution))
-        self.margin = _MARGIN * first.size
-        joints = first.map.width - 6 * first.map.floating if first.is_linked else 0
-        self.most = _MOST + _MORE * joints
-        self.warm_start = np.zeros((2, first.count, 3))
+        self.margin = config.margin * first.size
+        joints = first.kinematics.width - 6 * first.kinematics.floating if first.links else 0
+        self.max_contacts = config.max_contacts + config.max_contacts_per_joint * joints
         # What cannot move need not be kept from what does not.
-        still = second is None or second.mover < 0
-        self.which = first.moving if still else np.arange(first.count)
+        static = second is None or second.actor < 0
+        self.which = first.moving if static else np.arange(first.count)
 
-    def find(self, cloud: PointSet, other: PointSet | None, q: np.ndarray) -> ContactSet | None:
-        """Where they meet, given places of both and the second's coordinates."""
-        second, points = self.second, cloud.points
-        if second is None or other is None:
-            if cloud.box[2] > self.floor + self.margin:
+    def find(
+        self, points: PointSet, others: PointSet | None, q: np.ndarray, last_impulse: np.ndarray
+    ) -> ContactSet | None:
+        """Where they touch or are about to.
+
+        Args:
+            points: Of the first shape.
+            others: Of the second shape.
+            q: [k] coordinates of the second shape.
+            last_impulse: [C, 3] N s on the first shape's points: if there are more contacts than
+                are kept, those with an impulse come first.
+        """
+        second, xyz = self.second, points.points
+        if second is None or others is None:
+            if points.box[2] > self.floor + self.margin:
                 return None
-            index, gap, normal = collide_plane(points, self.which, self.floor, self.margin)
+            index, gap, normal = collide_plane(xyz, self.which, self.floor, self.margin)
             found = (index, gap, normal, np.zeros(len(index), np.int64))
-        elif not boxes_overlap(cloud.box, other.box, self.margin):
+        elif not boxes_overlap(points.box, others.box, self.margin):
             return None
-        elif second.is_linked:
-            found = self._near_links(points, q)
+        elif second.links is not None:
+            rotations, origins = second.links.frames(q)
+            found = self._collide_links(second, xyz, rotations, origins)
         else:
             found = collide_soft(
-                points, self.which, other.points, *second.soft, self.margin, 0.25 * second.size
+                xyz, self.which, others.points, *second.soft, self.margin, 0.25 * second.size
             )
-        count = 0 if found is None else len(found[0])
-        if found is None or count == 0:
+        if found is None or len(found[0]) == 0:
             return None
-        if count > self.most:
-            found = reduce_contacts(
-                found, points, self.warm_start[0], 0.25 * self.margin, self.most
-            )
+        if len(found[0]) > self.max_contacts:
+            found = reduce_contacts(found, xyz, last_impulse, 0.25 * self.margin, self.max_contacts)
         return ContactSet(*found)
 
-    def _near_links(self, points: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, ...] | None:
-        assert self.second is not None
-        rotations, origins = self.second.map.frames(q)  # pyright: ignore[reportAttributeAccessIssue]
+    def _collide_links(
+        self, second: CollisionShape, points: np.ndarray, rotations: np.ndarray, origins: np.ndarray
+    ) -> tuple[np.ndarray, ...] | None:
         parts = []
-        for frame, field in self.second.parts:
+        for frame, field in second.link_fields:
             index, gap, normal = collide_part(
                 points, self.which, rotations[frame], origins[frame], field, self.margin
             )
             if len(index):
                 parts.append((index, gap, normal, np.full(len(index), frame)))
-        if not parts:
-            return None
-        if len(parts) == 1:
-            return parts[0]
+        if len(parts) <= 1:
+            return parts[0] if parts else None
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True))

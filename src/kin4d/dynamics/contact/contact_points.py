@@ -1,4 +1,4 @@
-"""Which points of a surface stand for it: where it can touch, be pushed and feel the wind."""
+"""Which points of a surface stand for it: where it can touch, be pushed and meet the wind."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ import numpy as np
 
 from kin4d.bodies.body import Body
 from kin4d.dynamics.contact.closest import closest_on_mesh
-from kin4d.dynamics.forces.force import Place
+from kin4d.dynamics.forces.force import Attachment
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import SurfaceSamples, sample_surface
 
-_MOST_VERTICES = 40_000  # Hulls and farthest points of larger meshes use a random part of them.
 
-
-def contact_points(body: Body, count: int) -> SurfaceSamples:
+def contact_points(body: Body, count: int, *, max_vertices: int = 40_000) -> SurfaceSamples:
     """`count` points of the rest surface (fewer if it has fewer), as evenly spread as can be.
 
     Corners come first: up to three quarters of the points are vertices of the parts' convex hulls,
-    which are what meets flat things; the others are spread over vertices and triangles.
+    which are what meets flat things; the others are spread over vertices and triangles. Of meshes
+    with more than `max_vertices` a random part of them is considered.
     """
     mesh, rng = body.rest, np.random.default_rng(0)
     if count == 0:
         return _vertices(mesh, np.zeros(0, np.int64))
     part = body.skin.joints[:, 0] if body.skin is not None else np.zeros(len(mesh.vertices), int)
     used = np.flatnonzero(np.bincount(mesh.faces.ravel(), minlength=len(mesh.vertices)))
-    if len(used) > _MOST_VERTICES:
-        used = rng.choice(used, _MOST_VERTICES, replace=False)
+    if len(used) > max_vertices:
+        used = rng.choice(used, max_vertices, replace=False)
     corners = np.concatenate([_hull(mesh.vertices, used[part[used] == i]) for i in set(part[used])])
     most = max(3 * count // 4, 1)
     if len(corners) > most:
@@ -44,8 +43,8 @@ def contact_points(body: Body, count: int) -> SurfaceSamples:
     return _join(_vertices(mesh, corners), _take(others, chosen))
 
 
-def nearest_surface_point(mesh: Mesh, at: Place, *, what: str) -> SurfaceSamples:
-    """The point of the surface nearest to `at`; an `InputError` says by how far a place misses."""
+def nearest_surface_point(mesh: Mesh, at: Attachment, *, what: str) -> SurfaceSamples:
+    """The point of the surface nearest to `at`; an `InputError` says by how far it misses."""
     weights = np.empty(3)
     face, distance = closest_on_mesh(np.array(at), mesh.vertices, mesh.faces, weights)
     if distance > 0.05 * mesh.bbox_diagonal:
@@ -121,18 +120,18 @@ def _hull(vertices: np.ndarray, index: np.ndarray) -> np.ndarray:
 def _extremes(points: np.ndarray) -> np.ndarray:
     """Indices of the points farthest along the axes and diagonals of space."""
     signs = np.stack(np.meshgrid(*[[-1, 0, 1]] * 3, indexing="ij"), -1).reshape(-1, 3)
-    ways = signs[signs.any(1)] / np.linalg.norm(signs[signs.any(1)], axis=1, keepdims=True)
-    return np.unique((points @ ways.T).argmax(0))
+    directions = signs[signs.any(1)] / np.linalg.norm(signs[signs.any(1)], axis=1, keepdims=True)
+    return np.unique((points @ directions.T).argmax(0))
 
 
 @numba.njit(cache=True, error_model="numpy")
 def _farthest_from(points, known, count):
     """`count` indices, each as far as can be from the first `known` points and those before it."""
     nearest, chosen = np.full(len(points), np.inf), np.empty(count, np.int64)
-    for turn in range(known + count):
-        last = turn if turn < known else nearest.argmax()
-        if turn >= known:
-            chosen[turn - known] = last
+    for number in range(known + count):
+        last = number if number < known else nearest.argmax()
+        if number >= known:
+            chosen[number - known] = last
         x, y, z = points[last, 0], points[last, 1], points[last, 2]
         for i in range(len(points)):
             a, b, c = points[i, 0] - x, points[i, 1] - y, points[i, 2] - z

@@ -11,8 +11,6 @@ from kin4d.dynamics.contact.closest import closest_on_triangle
 from kin4d.geometry.mesh import Mesh, face_normals
 from kin4d.geometry.sampling import sample_surface
 
-_SAMPLES, _GROUPS = 2500, 1000
-
 
 class DistanceField(NamedTuple):
     """Signed distances (m, negative inside) at the nodes of a regular grid.
@@ -52,12 +50,15 @@ class _Clusters(NamedTuple):
     face_reach: np.ndarray
 
 
-def distance_field(mesh: Mesh, *, spacing: float, shell: float = 0.0) -> DistanceField:
+def distance_field(
+    mesh: Mesh, *, spacing: float, shell: float = 0.0, samples: int = 2500, groups: int = 1000
+) -> DistanceField:
     """The field of a mesh, reaching three cells beyond it.
 
     Where the mesh winds around a point by more than half, the point is inside: pieces may overlap
     and need not be joined. An open surface has no inside; it counts as a wall of thickness 2
-    `shell` metres.
+    `shell` metres. Faces near a node are found through `samples` points on the surface, and far
+    ones act in `groups`.
     """
     from scipy.spatial import KDTree
 
@@ -66,24 +67,30 @@ def distance_field(mesh: Mesh, *, spacing: float, shell: float = 0.0) -> Distanc
     axes = [lower[i] + spacing * np.arange(count[i]) for i in range(3)]
     nodes = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
     # Faces near a node: small ones by their centres, large ones by samples all over them.
-    samples = sample_surface(mesh, _SAMPLES, seed=0)
+    spread = sample_surface(mesh, samples, seed=0)
     centers = mesh.vertices[mesh.faces].mean(1)
-    _, near = KDTree(samples.points(mesh.vertices)).query(nodes, k=4)
+    _, near = KDTree(spread.points(mesh.vertices)).query(nodes, k=4)
     _, next_to = KDTree(centers).query(nodes, k=min(6, len(centers)))
-    near = np.concatenate([samples.face[near], next_to.reshape(len(nodes), -1)], axis=1)
+    near = np.concatenate([spread.face[near], next_to.reshape(len(nodes), -1)], axis=1)
     values = _distances(
-        nodes, mesh.vertices, mesh.faces, near, _clusters(mesh, centers), _is_closed(mesh), shell
+        nodes,
+        mesh.vertices,
+        mesh.faces,
+        near,
+        _clusters(mesh, centers, groups),
+        _is_closed(mesh),
+        shell,
     )
     return DistanceField(lower, float(spacing), values.reshape(count).astype(np.float32))
 
 
-def _clusters(mesh: Mesh, centers: np.ndarray) -> _Clusters:
+def _clusters(mesh: Mesh, centers: np.ndarray, groups: int) -> _Clusters:
     from scipy.spatial import KDTree
 
     corners = mesh.vertices[mesh.faces]
     normals = 0.5 * face_normals(mesh.vertices, mesh.faces)
     reach = np.linalg.norm(corners - centers[:, None], axis=-1).max(1)
-    chosen = np.random.default_rng(0).permutation(len(centers))[:_GROUPS]
+    chosen = np.random.default_rng(0).permutation(len(centers))[:groups]
     group = np.asarray(KDTree(centers[chosen]).query(centers)[1])
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(len(chosen) + 1))
@@ -125,11 +132,11 @@ def _distances(nodes, vertices, faces, near, clusters, closed, shell):
 @numba.njit(cache=True, error_model="numpy")
 def _winding(p, vertices, faces, clusters):
     """Solid angle of the whole mesh seen from p: exact for near faces, dipoles for far ones."""
-    turn = 0.0
+    total = 0.0
     for g in range(len(clusters.reach)):
         angle = _dipole(p, clusters.center[g], clusters.normal[g], clusters.reach[g])
         if not np.isnan(angle):
-            turn += angle
+            total += angle
             continue
         for at in range(clusters.starts[g], clusters.starts[g + 1]):
             f = clusters.face[at]
@@ -139,8 +146,8 @@ def _winding(p, vertices, faces, clusters):
             if np.isnan(angle):
                 a, b, c = vertices[faces[f, 0]], vertices[faces[f, 1]], vertices[faces[f, 2]]
                 angle = _solid_angle(p, a, b, c)
-            turn += angle
-    return turn
+            total += angle
+    return total
 
 
 @numba.njit(cache=True, error_model="numpy")

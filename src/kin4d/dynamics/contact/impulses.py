@@ -5,16 +5,16 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-TOUCH, STOP, LEAD = 0, 1, 2
+CONTACT, LIMIT, TARGET = 0, 1, 2
 
 
 @numba.njit(cache=True, error_model="numpy")
 def solve_impulses(table, count, inverses, sweeps, tolerance):
-    """Impulses (N s) of the first `count` rows of a `Table`, in their own frames, in place.
+    """Impulses (N s) of the first `count` rows, in their own frames, written in place.
 
-    A touch has normal velocity >= target and impulse >= 0, one of them exactly, and friction that
-    opposes sliding within Coulomb's cone. A stop is a touch without friction. A lead has all three
-    velocities equal to the target. Frames are a normal and two tangents.
+    A contact has normal velocity >= target and impulse >= 0, one of them exactly, and friction that
+    opposes sliding within Coulomb's cone. A limit is a contact without friction. A position target
+    has all three velocities equal to it. Frames are a normal and two tangents.
 
     Args:
         table: Constraints; its impulses are the first guess.
@@ -46,13 +46,13 @@ def solve_impulses(table, count, inverses, sweeps, tolerance):
     for _ in range(sweeps):
         worst = 0.0
         for c in range(n):
-            last = 1 if kind[c] == STOP else 3
+            last = 1 if kind[c] == LIMIT else 3
             for a in range(last):
                 u[a] = velocity[c, a] - target[c, a]
                 for i in range(k):
                     u[a] += rows[c, a, i] * moved[i]
                 old[a] = impulse[c, a]
-            if kind[c] == LEAD:
+            if kind[c] == TARGET:
                 for a in range(3):
                     weight = inertia[c, a, a]
                     if weight <= 1e-300:
@@ -90,11 +90,11 @@ def solve_impulses(table, count, inverses, sweeps, tolerance):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def limit_margin(q, stops):
-    """How far coordinates q [k] are from stops [k, 3], at least; negative beyond one."""
+def limit_margin(q, limits):
+    """How far coordinates q [k] are from hard limits [k, 3], at least; negative beyond one."""
     least = np.inf
     for i in range(len(q)):
-        least = min(least, q[i] - stops[i, 0], stops[i, 1] - q[i])
+        least = min(least, q[i] - limits[i, 0], limits[i, 1] - q[i])
     return least
 
 

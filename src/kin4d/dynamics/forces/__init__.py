@@ -3,6 +3,7 @@
 from kin4d.dynamics.forces.actuator import Actuator as Actuator
 from kin4d.dynamics.forces.damping import Damping as Damping
 from kin4d.dynamics.forces.drag import DragConstraint as DragConstraint
+from kin4d.dynamics.forces.force import ActorConstants as ActorConstants
 from kin4d.dynamics.forces.force import Force as Force
 from kin4d.dynamics.forces.force import ForceContext as ForceContext
 from kin4d.dynamics.forces.force import ForceTerms as ForceTerms

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kin4d.dynamics.forces.force import ForceContext, ForceTerms, check_matrix
+from kin4d.dynamics.forces.force import Force, ForceContext, ForceTerms, check_matrix
 from kin4d.errors import InputError
 
 
-class Damping:
+class Damping(Force):
     """A force -(rate G + viscosity) dq/dt.
 
     Args:
@@ -19,7 +19,7 @@ class Damping:
             counts: the rest does no work.
     """
 
-    steady = True
+    constant = True
 
     def __init__(self, rate: float | None = None, *, viscosity: float | np.ndarray = 0.0) -> None:
         self.rate, self.viscosity = rate, np.array(viscosity, np.float64)
@@ -29,10 +29,10 @@ class Damping:
             raise InputError("viscosity must be finite, a number, [k] or [k, k]", value=viscosity)
         self._is_viscous = bool(self.viscosity.any())
 
-    def load(self, state: ForceContext) -> ForceTerms:
+    def load(self, context: ForceContext) -> ForceTerms:
         """What resists."""
-        rate = state.material.damping if self.rate is None else self.rate
+        rate = context.material.damping if self.rate is None else self.rate
         if not self._is_viscous:
             return ForceTerms(decay=rate)
-        viscous = check_matrix(self.viscosity, len(state.q), "viscosity")
+        viscous = check_matrix(self.viscosity, len(context.q), "viscosity")
         return ForceTerms(decay=rate, damping=0.5 * (viscous + viscous.T))

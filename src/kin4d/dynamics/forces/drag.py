@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kin4d.dynamics.forces.force import ForceContext, ForceTerms, check_attachment
+from kin4d.dynamics.forces.force import Force, ForceContext, ForceTerms, check_attachment
 from kin4d.errors import InputError
 
 
-class DragConstraint:
-    """A place that follows a moving target.
+class DragConstraint(Force):
+    """A surface point that follows a moving target.
 
     Args:
-        at: [3] m: the place, on the surface at rest.
+        attachment: [3] m: the point, on the surface at rest.
         target: [3] m, or a function of time (s) that gives it.
         stiffness: N/m of the spring; None to follow exactly ("this point moves so").
         damping: N s/m against the target's own motion.
@@ -24,7 +24,7 @@ class DragConstraint:
 
     def __init__(
         self,
-        at,
+        attachment,
         target: Callable[[float], np.ndarray] | np.ndarray | tuple,
         *,
         stiffness: float | None = 100.0,
@@ -38,7 +38,8 @@ class DragConstraint:
             )
         if not (np.isfinite(damping) and damping >= 0):
             raise InputError("damping of a drag constraint", value=damping, allowed="N s/m, >= 0")
-        self.at, self.stiffness, self.damping = check_attachment(at), stiffness, damping
+        self.attachment = check_attachment(attachment)
+        self.stiffness, self.damping = stiffness, damping
         self.start, self.end = start, start + duration
         if callable(target):
             self.target = target
@@ -46,25 +47,30 @@ class DragConstraint:
             fixed = np.array(check_attachment(target))
             self.target = lambda time: fixed
 
-    def load(self, state: ForceContext) -> ForceTerms:
-        """The spring about its present length, or the goal for the end of the step."""
-        low, high = state.ahead
+    def load(self, context: ForceContext) -> ForceTerms:
+        """The spring about its present length, or the target for the end of the step."""
+        low, high = context.ahead
         if not (high > self.start and low < self.end):
             return ForceTerms()
         if self.stiffness is None:
-            return ForceTerms(goals=((self.at, np.asarray(self.target(high), np.float64)),))
-        position, _, jacobian = state.site(self.at)
+            return ForceTerms(position_target=np.asarray(self.target(high), np.float64))
+        position, jacobian = context.attached_point(self)
         ahead = 0.5 * (low + high)
-        pull = self.stiffness * jacobian.T @ (np.asarray(self.target(ahead)) - position)
+        force = self.stiffness * jacobian.T @ (np.asarray(self.target(ahead)) - position)
         stiffness = self.stiffness * jacobian.T @ jacobian
-        stretch = np.asarray(self.target(state.time)) - position
+        stretch = np.asarray(self.target(context.time)) - position
         out: dict = {}
         if self.damping:
             step = 1e-4
-            rate = (np.asarray(self.target(ahead + step)) - self.target(ahead - step)) / (2 * step)
-            pull = pull + self.damping * jacobian.T @ rate
+            velocity = (np.asarray(self.target(ahead + step)) - self.target(ahead - step)) / (
+                2 * step
+            )
+            force = force + self.damping * jacobian.T @ velocity
             out["damping"] = self.damping * jacobian.T @ jacobian
         energy = 0.5 * self.stiffness * float(stretch @ stretch)
         return ForceTerms(
-            stiffness=stiffness, pull=pull + stiffness @ state.q, energy=energy, **out
+            stiffness=stiffness,
+            constant_force=force + stiffness @ context.q,
+            energy=energy,
+            **out,
         )

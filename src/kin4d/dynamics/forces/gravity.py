@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from kin4d.dynamics.forces.force import ForceContext, ForceTerms, check_vector
+from kin4d.dynamics.forces.force import Force, ForceContext, ForceTerms, check_vector
 
 
-class Gravity:
+class Gravity(Force):
     """Constant acceleration.
 
     Args:
         acceleration: [3] m/s^2.
     """
 
-    steady = True
+    constant = True
 
     def __init__(self, acceleration=(0.0, 0.0, -9.81)) -> None:
         self.acceleration = check_vector(acceleration, "gravity")
 
-    def load(self, state: ForceContext) -> ForceTerms:
+    def load(self, context: ForceContext) -> ForceTerms:
         """m g on each mass point."""
-        return ForceTerms(weight=state.mass[:, None] * self.acceleration)
+        return ForceTerms(weight=context.mass[:, None] * self.acceleration)

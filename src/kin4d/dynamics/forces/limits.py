@@ -1,25 +1,24 @@
-"""Limits: what keeps coordinates within their bounds, smoothly or by a stop."""
+"""Limits: bounds on the coordinates, soft or hard."""
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
+from copy import copy
 
 import numpy as np
 
 from kin4d.dynamics.barrier import barrier_energy
-from kin4d.dynamics.forces.force import ForceContext, ForceTerms
+from kin4d.dynamics.forces.force import ActorConstants, Force, ForceContext, ForceTerms
 from kin4d.errors import InputError
-from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics
 
 
-class Limits:
+class Limits(Force):
     """Bounds on the coordinates.
 
     Without `restitution` a bound is a spring that conserves energy: it sets in `margin` before the
-    bound and turns a coordinate round at `rate`. With it, a bound is a hard stop.
+    bound, and its frequency is `rate`. With it, a bound is a hard limit.
 
     Args:
-        restitution: Speed after hitting a stop over speed before; None for the smooth form.
+        restitution: Speed after hitting a hard limit over speed before; None for the smooth form.
         rate: rad/s of the spring against the body's own inertia: larger is harder.
         margin: Part of the coordinate's range at which the spring sets in before the bound.
         bounds: [k, 2]; the body's own limits if not given.
@@ -38,27 +37,31 @@ class Limits:
         if not (np.isfinite(rate) and rate > 0 and 0 <= margin < 0.5):
             raise InputError("limits need rate > 0 and margin from 0 to 0.5", value=(rate, margin))
         self.restitution, self.rate, self.margin = restitution, rate, margin
-        self.steady = restitution is not None
+        self.constant = restitution is not None
         self.bounds = None if bounds is None else np.array(bounds, np.float64)
-        self._known: WeakKeyDictionary[CompiledKinematics, np.ndarray] = WeakKeyDictionary()
+        self._rows = np.zeros((0, 0))
 
-    def load(self, state: ForceContext) -> ForceTerms:
-        """The soft limits with their energy, or the stops."""
-        known = self._known.get(state.map)
-        if known is None:
-            known = self._known[state.map] = self._made_for(state)
-        if self.restitution is not None:
-            return ForceTerms(stops=known)
-        return ForceTerms(soft_limits=known, energy=barrier_energy(state.q, known))
+    def prepare(self, actor: ActorConstants) -> Limits:
+        """The limits of one body."""
+        prepared = copy(self)
+        prepared._rows = self._limit_rows(actor)
+        return prepared
 
-    def _made_for(self, state: ForceContext) -> np.ndarray:
-        bounds = state.limits if self.bounds is None else self.bounds
-        if bounds.shape != state.limits.shape or (bounds[:, 0] > bounds[:, 1]).any():
+    def load(self, context: ForceContext) -> ForceTerms:
+        """The soft limits with their energy, or the hard ones."""
+        if self.constant:
+            return ForceTerms(hard_limits=self._rows)
+        return ForceTerms(soft_limits=self._rows, energy=barrier_energy(context.q, self._rows))
+
+    def _limit_rows(self, actor: ActorConstants) -> np.ndarray:
+        """[k, 3] or [k, 4], see `ForceTerms`."""
+        bounds = actor.limits if self.bounds is None else self.bounds
+        if bounds.shape != actor.limits.shape or (bounds[:, 0] > bounds[:, 1]).any():
             raise InputError("bounds do not fit the body", value=bounds.tolist())
         lower, upper = bounds.T
         if self.restitution is not None:
             return np.column_stack([lower, upper, np.full(len(lower), self.restitution)])
         width = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
         softness = np.maximum(self.margin * width, 1e-9)
-        stiffness = self.rate**2 * np.diag(state.metric)
+        stiffness = self.rate**2 * np.diag(actor.start_mass_matrix)
         return np.column_stack([lower + softness, upper - softness, stiffness, softness])

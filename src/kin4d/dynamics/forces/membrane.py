@@ -1,18 +1,17 @@
-"""Membrane: what holds a thin sheet together in its own plane, however far it moves."""
+"""Membrane: in-plane elasticity of a thin sheet, for motions of any size."""
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
+from copy import copy
 
 import numba
 import numpy as np
 
-from kin4d.dynamics.forces.force import ForceContext, ForceTerms
+from kin4d.dynamics.forces.force import ActorConstants, Force, ForceContext, ForceTerms
 from kin4d.errors import InputError
-from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics
 
 
-class Membrane:
+class Membrane(Force):
     """Elastic energy of a sheet that resists being stretched, and gives way when pressed.
 
     A thin sheet that is pressed in its plane wrinkles instead, in folds finer than a body's
@@ -27,7 +26,7 @@ class Membrane:
         damping: s, Rayleigh's: how much of the stiffness resists the rate of stretching.
     """
 
-    panels = triangles = True  # Asks the actor for `state.triangles`.
+    needs_elements = needs_triangles = True
 
     def __init__(
         self, *, young: float, thickness: float, poisson: float = 0.3, damping: float = 0.0
@@ -40,28 +39,31 @@ class Membrane:
         if not (np.isfinite(damping) and damping >= 0):
             raise InputError("damping of a membrane", value=damping, allowed="seconds, >= 0")
         self.stiffness, self.poisson, self.damping = young * thickness, poisson, damping
-        self._known: WeakKeyDictionary[CompiledKinematics, tuple[np.ndarray, np.ndarray]] = (
-            WeakKeyDictionary()
-        )
+        self._rest, self._weights = np.zeros((0, 2, 2)), np.zeros(0)
 
-    def load(self, state: ForceContext) -> ForceTerms:
+    def prepare(self, actor: ActorConstants) -> Membrane:
+        """The membrane of one body, relative to its triangles at rest."""
+        prepared = copy(self)
+        corners, areas = actor.rest_triangles()
+        prepared._rest, prepared._weights = _inverse_sides(corners), areas * self.stiffness
+        return prepared
+
+    def load(self, context: ForceContext) -> ForceTerms:
         """Force and stiffness of the stretch at this instant."""
-        corners, moving = state.triangles
-        known = self._known.get(state.map)
-        if known is None:
-            resting, areas = state.resting_triangles
-            known = self._known[state.map] = (_flattened(resting), areas * self.stiffness)
-        energy, force, stiffness = _stretched(corners, moving, *known, self.poisson)
+        corners, jacobians = context.triangles
+        energy, force, stiffness = _strain_energy(
+            corners, jacobians, self._rest, self._weights, self.poisson
+        )
         return ForceTerms(
             stiffness=stiffness,
-            pull=force + stiffness @ state.q,
+            constant_force=force + stiffness @ context.q,
             damping=self.damping * stiffness if self.damping else None,
             energy=energy,
         )
 
 
-def _flattened(corners: np.ndarray) -> np.ndarray:
-    """[N, 2, 2] what makes two sides of triangles [N, 3, 3] the axes of their plane."""
+def _inverse_sides(corners: np.ndarray) -> np.ndarray:
+    """[N, 2, 2] inverse of two sides of triangles [N, 3, 3] in their plane."""
     first, second = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     length = np.linalg.norm(first, axis=-1)
     along = np.einsum("ni,ni->n", first, second) / length
@@ -71,13 +73,13 @@ def _flattened(corners: np.ndarray) -> np.ndarray:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _stretched(corners, moving, rest, weights, poisson):
+def _strain_energy(corners, jacobians, rest, weights, poisson):
     """Energy (J), force [k] and stiffness [k, k] of triangles with corners [N, 3, 3] and their
-    derivatives [N, 3, 3, k]; `rest` [N, 2, 2] as `_flattened` gives it, `weights` [N] N m.
+    derivatives [N, 3, 3, k]; `rest` [N, 2, 2] from `_inverse_sides`, `weights` [N] N m.
 
-    Of the second derivatives of corners by q the stiffness knows nothing: so it is never negative.
+    The stiffness leaves out second derivatives of corners by q, so it is never negative.
     """
-    count, k = len(corners), moving.shape[3]
+    count, k = len(corners), jacobians.shape[3]
     energy, force, matrix = 0.0, np.zeros(k), np.zeros((k, k))
     slopes, strains = np.empty((6, k)), np.empty((3, k))
     axes = np.empty((2, 3))
@@ -101,9 +103,9 @@ def _stretched(corners, moving, rest, weights, poisson):
         for a in range(2):
             for i in range(3):
                 for j in range(k):
-                    slopes[3 * a + i, j] = (moving[n, 1, i, j] - moving[n, 0, i, j]) * rest[
+                    slopes[3 * a + i, j] = (jacobians[n, 1, i, j] - jacobians[n, 0, i, j]) * rest[
                         n, 0, a
-                    ] + (moving[n, 2, i, j] - moving[n, 0, i, j]) * rest[n, 1, a]
+                    ] + (jacobians[n, 2, i, j] - jacobians[n, 0, i, j]) * rest[n, 1, a]
         # Derivatives of the strain along that direction, across it, and of its shear.
         for j in range(k):
             dxx, dyy, dxy = 0.0, 0.0, 0.0
@@ -115,7 +117,7 @@ def _stretched(corners, moving, rest, weights, poisson):
             strains[0, j] = 0.5 * (dxx + dyy) + turned
             strains[1, j] = 0.5 * (dxx + dyy) - turned
             strains[2, j] = dxy * c2 - 0.5 * (dxx - dyy) * s2
-        if least <= -poisson * most:  # wrinkled: it pulls one way only
+        if least <= -poisson * most:  # wrinkled: tension in one direction only
             first, second, shear = weight * most, 0.0, 2 * weight * most / (most - least)
             along, across, both = weight, 0.0, 0.0
         else:
@@ -123,7 +125,7 @@ def _stretched(corners, moving, rest, weights, poisson):
             across, both, shear = along, poisson * along, 2 * along * (1 - poisson)
             first, second = along * most + both * least, across * least + both * most
         energy += 0.5 * (first * most + second * least)
-        # The two pulls as a tensor over the flat axes.
+        # The two tensions as a tensor over the flat axes.
         pxx = 0.5 * (first + second) + 0.5 * (first - second) * c2
         pyy, pxy = first + second - pxx, 0.5 * (first - second) * s2
         for i in range(k):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kin4d.dynamics.forces.force import ForceContext, ForceTerms
+from kin4d.dynamics.forces.force import Force, ForceContext, ForceTerms
 from kin4d.errors import InputError
 
 
-class Torque:
+class Torque(Force):
     """A constant torque (N m) or force (N) along one coordinate.
 
     Args:
@@ -26,17 +26,17 @@ class Torque:
         self.coordinate, self.value = coordinate, float(value)
         self.start, self.end = float(start), float(start) + duration
 
-    def load(self, state: ForceContext) -> ForceTerms:
+    def load(self, context: ForceContext) -> ForceTerms:
         """The torque; none outside the window."""
-        if not -len(state.q) <= self.coordinate < len(state.q):
+        if not -len(context.q) <= self.coordinate < len(context.q):
             raise InputError(
                 "torque on a coordinate that does not exist",
                 value=self.coordinate,
-                allowed=f"0 to {len(state.q) - 1}",
+                allowed=f"0 to {len(context.q) - 1}",
             )
-        share = state.share(self.start, self.end)
+        share = context.share(self.start, self.end)
         if not share:
             return ForceTerms()
-        out = np.zeros(len(state.q))
+        out = np.zeros(len(context.q))
         out[self.coordinate] = share * self.value
         return ForceTerms(coordinates=out)

@@ -8,11 +8,11 @@ from math import sin
 import numba
 import numpy as np
 
-from kin4d.dynamics.forces.force import ForceContext, ForceTerms, check_vector
+from kin4d.dynamics.forces.force import Force, ForceContext, ForceTerms, check_vector
 from kin4d.errors import InputError
 
 
-class Wind:
+class Wind(Force):
     """Pressure on the surface from air that moves relative to it: rho c A (u.n)|u.n| n / 2.
 
     Args:
@@ -22,7 +22,7 @@ class Wind:
         gusts: Relative strength of slow, smooth changes of the speed (0 for none).
     """
 
-    panels = True  # Asks the actor for `state.panels`.
+    needs_elements = True
 
     def __init__(
         self,
@@ -39,27 +39,27 @@ class Wind:
         if callable(velocity):
             self.velocity = velocity
         else:
-            steady = check_vector(velocity, "wind")
-            self.velocity = lambda time: steady
+            fixed = check_vector(velocity, "wind")
+            self.velocity = lambda time: fixed
         self.strength, self.gusts = 0.5 * density * drag, gusts
 
-    def load(self, state: ForceContext) -> ForceTerms:
-        """Forces on the panels of the surface."""
-        _, speed, normals, areas = state.panels
+    def load(self, context: ForceContext) -> ForceTerms:
+        """Forces on the elements of the surface."""
+        velocities, normals, areas = context.elements
         # Incommensurate periods of about 1, 2 and 4 s: never the same twice, and repeatable.
-        sway = sum(sin(rate * state.time) for rate in (1.7, 3.1, 6.1)) / 3
-        air = (1 + self.gusts * sway) * np.asarray(self.velocity(state.time), np.float64)
-        return ForceTerms(panels=_pressed(self.strength, air, speed, normals, areas))
+        sway = sum(sin(rate * context.time) for rate in (1.7, 3.1, 6.1)) / 3
+        air = (1 + self.gusts * sway) * np.asarray(self.velocity(context.time), np.float64)
+        return ForceTerms(elements=_drag(self.strength, air, velocities, normals, areas))
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _pressed(strength, air, speed, normals, areas):
-    """[N, 3] N on panels with speed [N, 3], normals [N, 3] and areas [N], in air [3] m/s."""
+def _drag(strength, air, velocities, normals, areas):
+    """[N, 3] N on elements with velocities [N, 3], normals [N, 3] and areas [N], in air [3] m/s."""
     out = np.empty_like(normals)
     for n in range(len(areas)):
         across = 0.0
         for r in range(3):
-            across += (air[r] - speed[n, r]) * normals[n, r]
+            across += (air[r] - velocities[n, r]) * normals[n, r]
         push = strength * areas[n] * across * abs(across)
         for r in range(3):
             out[n, r] = push * normals[n, r]

@@ -44,12 +44,12 @@ class CaptionModel:
         from PIL import Image
 
         index = np.unique(np.linspace(0, len(rgb) - 1, self._frames).round().astype(int))
-        pictures = [Image.fromarray(rgb[i]) for i in index]
-        content = [{"type": "image"} for _ in pictures] + [{"type": "text", "text": self._prompt}]
+        images = [Image.fromarray(rgb[i]) for i in index]
+        content = [{"type": "image"} for _ in images] + [{"type": "text", "text": self._prompt}]
         text = self._processor.apply_chat_template(
             [{"role": "user", "content": content}], add_generation_prompt=True
         )
-        inputs = self._processor(images=pictures, text=text, return_tensors="pt").to(self._device)
+        inputs = self._processor(images=images, text=text, return_tensors="pt").to(self._device)
         with torch.inference_mode():
             tokens = self._model.generate(
                 **inputs, max_new_tokens=self._max_tokens, do_sample=False

@@ -48,15 +48,15 @@ class Sam2Masks:
         from torch.nn.functional import interpolate
 
         height, width = frame.shape[:2]
-        # The network sees a picture of its own size; boxes are in that picture's pixels.
+        # The network sees an image of its own size; boxes are in that image's pixels.
         scale = np.array([self._size[1] / width, self._size[0] / height] * 2)
-        picture = torch.from_numpy(frame.astype(np.float32) / 255).permute(2, 0, 1)[None]
-        picture = interpolate(picture, self._size, mode="bilinear", align_corners=False)
+        image = torch.from_numpy(frame.astype(np.float32) / 255).permute(2, 0, 1)[None]
+        image = interpolate(image, self._size, mode="bilinear", align_corners=False)
         mean, std = (torch.tensor(v).reshape(1, 3, 1, 1) for v in (_MEAN, _STD))
         prompt = torch.from_numpy((box * scale).astype(np.float32)).reshape(1, 1, 4)
         with torch.inference_mode():
             found = self._model(
-                pixel_values=((picture - mean) / std).to(self._device),
+                pixel_values=((image - mean) / std).to(self._device),
                 input_boxes=prompt.to(self._device),
                 multimask_output=False,
             )

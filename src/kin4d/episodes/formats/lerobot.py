@@ -129,7 +129,7 @@ class LeRobotFolder:
 
     @property
     def cameras(self) -> list[str]:
-        """Keys of features that are pictures of colour."""
+        """Keys of features that are images of colour."""
         return [
             key
             for key, said in self.features.items()
@@ -166,7 +166,7 @@ class LeRobotFolder:
         """One camera of an episode."""
         said, camera = self.episodes[index], self._camera(index)
         if self.features[key]["dtype"] == "image":
-            return CameraStream(read=partial(self._pictures, index, key), camera=camera)
+            return CameraStream(read=partial(self._images, index, key), camera=camera)
         number = said["episode_index"]
         if self.version.startswith("v2."):
             file = self._file("video_path", number, video_key=key)
@@ -209,7 +209,7 @@ class LeRobotFolder:
             return episode
         return replace(episode, actions=shift_actions(episode.actions, 1))
 
-    def _pictures(self, index: int, key: str) -> tuple[np.ndarray, np.ndarray]:
+    def _images(self, index: int, key: str) -> tuple[np.ndarray, np.ndarray]:
         table = self.table(index)
         return decode_images(table, key), column(table, "timestamp", self.path)
 

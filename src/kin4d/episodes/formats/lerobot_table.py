@@ -1,4 +1,4 @@
-"""Parquet tables as LeRobot keeps them: fixed-length lists, and pictures as encoded bytes."""
+"""Parquet tables as LeRobot keeps them: fixed-length lists, and images as encoded bytes."""
 
 from __future__ import annotations
 
@@ -111,24 +111,24 @@ def write_rows(rows: Sequence[Mapping[str, Any]], path: Path, *, index: str | No
         parquet.write_table(table, temporary, compression="snappy")
 
 
-def encode_images(pictures: np.ndarray) -> list[bytes]:
+def encode_images(images: np.ndarray) -> list[bytes]:
     """PNG bytes of each of [T, H, W] uint8 or uint16, or [T, H, W, 3] uint8."""
     from PIL import Image
 
     encoded = []
-    for picture in pictures:
+    for image in images:
         stream = BytesIO()
-        Image.fromarray(picture).save(stream, format="PNG", compress_level=3)
+        Image.fromarray(image).save(stream, format="PNG", compress_level=3)
         encoded.append(stream.getvalue())
     return encoded
 
 
 def decode_images(table: Any, name: str) -> np.ndarray:
-    """[T, H, W] or [T, H, W, 3] of a column of encoded pictures."""
+    """[T, H, W] or [T, H, W, 3] of a column of encoded images."""
     from PIL import Image, UnidentifiedImageError
 
     try:
         cells = [cell["bytes"] for cell in table[name].to_pylist()]
         return np.stack([np.asarray(Image.open(BytesIO(cell))) for cell in cells])
     except (UnidentifiedImageError, OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"column '{name}' does not hold pictures: {error}") from error
+        raise InputError(f"column '{name}' does not hold images: {error}") from error

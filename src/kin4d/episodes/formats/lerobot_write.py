@@ -62,7 +62,7 @@ def write_lerobot(
     """Write episodes of one robot as a LeRobotDataset; the folder appears whole or not at all.
 
     Args:
-        episodes: Of the same joints, kind of actions and picture size; read one by one.
+        episodes: Of the same joints, kind of actions and image size; read one by one.
         folder: Target; must not exist.
         version: "v3.0" or "v2.1".
         fps: LeRobot has one rate for all episodes: they are resampled to it. Default: their own,
@@ -205,7 +205,7 @@ class _Writer:
             wrong = [k for k in {*found, *self.features} if found.get(k) != self.features.get(k)]
             raise InputError(
                 f"episode '{episode.name}' differs from the first in {', '.join(sorted(wrong))}",
-                hint="write each robot and picture size to a folder of its own",
+                hint="write each robot and image size to a folder of its own",
             )
         count = len(episode)
         task = self.tasks.setdefault(episode.language or episode.task, len(self.tasks))

@@ -64,11 +64,11 @@ def _recording(number: int, example: Mapping[str, Feature], path: str | Path) ->
     quaternion = matrix_to_rotation(rotation, "quaternion_wxyz")
     language = example.get("steps/language_instruction") or [b""]
     views = {}
-    for key, pictures in example.items():
-        if key.startswith(_IMAGES) and isinstance(pictures, list):
-            read = partial(_pictures, pictures, f"'{key}' of record {number} of {path}")
-            # Cameras that were not there have pictures of one colour.
-            if np.ptp(_pictures(pictures[:1], f"'{key}' of {path}")[0]) > 0:
+    for key, images in example.items():
+        if key.startswith(_IMAGES) and isinstance(images, list):
+            read = partial(_images, images, f"'{key}' of record {number} of {path}")
+            # Cameras that were not there have images of one colour.
+            if np.ptp(_images(images[:1], f"'{key}' of {path}")[0]) > 0:
                 views[key.rpartition("/")[2]] = CameraStream(read=read)
     return Recording(
         name=f"{number:06d}",
@@ -95,14 +95,14 @@ def _recording(number: int, example: Mapping[str, Feature], path: str | Path) ->
     )
 
 
-def _pictures(pictures: list[bytes], where: str) -> tuple[np.ndarray, np.ndarray]:
+def _images(images: list[bytes], where: str) -> tuple[np.ndarray, np.ndarray]:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        frames = [np.asarray(Image.open(BytesIO(one)).convert("RGB")) for one in pictures]
+        frames = [np.asarray(Image.open(BytesIO(one)).convert("RGB")) for one in images]
         return np.stack(frames), np.arange(len(frames)) / BRIDGE_FPS
     except (UnidentifiedImageError, OSError, ValueError) as error:
-        raise InputError(f"{where} is not a row of pictures: {error}") from error
+        raise InputError(f"{where} is not a row of images: {error}") from error
 
 
 def _steps(example: Mapping[str, Any], key: str, path: str | Path) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""HDF5 files of LIBERO, robosuite and robomimic: demonstrations with pictures and joint states.
+"""HDF5 files of LIBERO, robosuite and robomimic: demonstrations with images and joint states.
 
     data (attributes: problem_info or env_args)/demo_N (attribute: model_file)/
         actions [T, 7]   normalised change of the gripper's pose, and the gripper: -1 open, 1 closed
@@ -99,14 +99,12 @@ def _recording(file: Any, path: Path, demo: str, name: str) -> Recording:
     cameras = fixed_cameras(str(group.attrs.get("model_file", "")))
     upside_down = str(top.get("macros_image_convention", "opengl")) == "opengl"
     views = {}
-    for key, pictures in obs.items():
-        if pictures.ndim == 4 and pictures.shape[-1] == 3:
+    for key, images in obs.items():
+        if images.ndim == 4 and images.shape[-1] == 3:
             camera = key.removesuffix("_rgb").removesuffix("_image")
-            read = partial(_pictures, path, f"data/{demo}/obs/{key}", fps, upside_down)
+            read = partial(_images, path, f"data/{demo}/obs/{key}", fps, upside_down)
             placed = cameras.get(camera)
-            views[camera] = CameraStream(
-                read=read, camera=placed and placed(*pictures.shape[2:0:-1])
-            )
+            views[camera] = CameraStream(read=read, camera=placed and placed(*images.shape[2:0:-1]))
     return Recording(
         name=name,
         motions={"state_joint": state, "action_pose_delta": _commands(group, arguments, fps)},
@@ -137,7 +135,7 @@ def _commands(group: Any, arguments: dict[str, Any], fps: float) -> Actions:
     )
 
 
-def _pictures(path: Path, key: str, fps: float, upside_down: bool) -> tuple[np.ndarray, np.ndarray]:
+def _images(path: Path, key: str, fps: float, upside_down: bool) -> tuple[np.ndarray, np.ndarray]:
     with _open(path) as file:
         frames = np.asarray(file[key], np.uint8)
     # robosuite writes the bottom row first, as OpenGL does.

@@ -16,7 +16,7 @@ _TO_OPENCV = np.diag([1.0, -1.0, -1.0])
 
 
 def fixed_cameras(model: str) -> dict[str, Callable[[int, int], Camera]]:
-    """Cameras that stand in the world of an MJCF text: by name, what makes one of a picture size.
+    """Cameras that stand in the world of an MJCF text: by name, what makes one of an image size.
 
     Their world is the frame of the robot's base, the body "robot0_base" or "base".
     """

@@ -29,6 +29,7 @@ _MESH_ARRAYS = (
     "faces",
     "uv",
     "normals",
+    "tangents",
     "colors",
     "face_material",
     "face_group",

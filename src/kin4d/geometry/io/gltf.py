@@ -13,7 +13,7 @@ import numpy as np
 from kin4d.geometry.io.gltf_compression import DRACO
 from kin4d.geometry.io.gltf_document import GltfDocument, reading_gltf
 from kin4d.geometry.material import TEXTURE_SLOTS, SurfaceMaterial, srgb_colors
-from kin4d.geometry.mesh import RawMesh, transform_normals
+from kin4d.geometry.mesh import RawMesh, transform_normals, transform_tangents
 from kin4d.geometry.mesh_ops import join_meshes
 
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
@@ -99,6 +99,9 @@ def _node_surface(
         if "skin" in node:
             transform = _skin_matrices(document, node["skin"], first["attributes"], world)
         points, normals = _morphed(document, first, weights)
+        tangents = None
+        if "TANGENT" in first["attributes"]:
+            tangents = document.accessor(first["attributes"]["TANGENT"])
         linear = transform[..., :3, :3]
         points = (linear @ points[..., None])[..., 0] + transform[..., :3, 3]
         faces = [_faces(document, primitive, len(points)) for primitive in primitives]
@@ -113,6 +116,7 @@ def _node_surface(
                 faces=np.concatenate(faces),
                 uv=_uv(document, first),
                 normals=None if normals is None else transform_normals(linear, normals),
+                tangents=None if tangents is None else transform_tangents(linear, tangents),
                 colors=_colors(document, first["attributes"]),
                 materials=materials,
                 face_material=np.repeat(owner, [len(triangles) for triangles in faces]),

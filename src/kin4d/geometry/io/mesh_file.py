@@ -34,8 +34,13 @@ def read_raw(path: str | Path, *, up: UpAxis | None = None) -> RawMesh:
     """Read a mesh file without checking its geometry, for inspection and repair."""
     raw = _read(path)
     up = up or raw.source_up or DEFAULT_UP
-    normals = None if raw.normals is None else to_z_up(raw.normals, up)
-    return replace(raw, vertices=to_z_up(raw.vertices, up), normals=normals, source_up=up)
+    normals, tangents = raw.normals, raw.tangents
+    if normals is not None:
+        normals = to_z_up(normals, up)
+    if tangents is not None:
+        tangents = np.concatenate([to_z_up(tangents[:, :3], up), tangents[:, 3:]], axis=1)
+    vertices = to_z_up(raw.vertices, up)
+    return replace(raw, vertices=vertices, normals=normals, tangents=tangents, source_up=up)
 
 
 def _read(path: str | Path) -> RawMesh:

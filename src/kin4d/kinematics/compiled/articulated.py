@@ -1,4 +1,4 @@
-"""TreeMap: exact kinematics of rigid links in a tree, floating or not, compiled."""
+"""ArticulatedKinematics: exact kinematics of rigid links in a tree, floating or not, compiled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 from kin4d.bodies.capabilities import KinematicTree
 from kin4d.geometry.sampling import SurfaceSamples
-from kin4d.kinematics.compiled.compiled_kinematics import MassPointKinematics
+from kin4d.kinematics.compiled.compiled_kinematics import Configuration, MassPointKinematics
 from kin4d.kinematics.compiled.rotation import root_pose
 
 
@@ -24,13 +24,14 @@ class ArticulatedData(NamedTuple):
         axes: [M, 3] unit axes in the joint frames.
         sliding: [M] bool, prismatic rather than revolute.
         columns: [M] coordinate that drives each joint.
-        scale: [M] as in `Drive`.
-        shift: [M] as in `Drive`.
-        coefficients: [M, c] as in `Drive`.
+        scale: [M] as in `JointCoupling`.
+        shift: [M] as in `JointCoupling`.
+        coefficients: [M, c] as in `JointCoupling`.
         frame: [P] frame each mass point is fixed to.
         local: [P, 3] mass points in their frames, metres.
         root_mass: [P] square root of kg.
-        place_frame: [S] and place_local [S, 3]: the same for places on the surface.
+        surface_frame: [S] frame each surface point is fixed to.
+        surface_local: [S, 3] surface points in their frames, metres.
     """
 
     first: int
@@ -45,12 +46,12 @@ class ArticulatedData(NamedTuple):
     frame: np.ndarray
     local: np.ndarray
     root_mass: np.ndarray
-    place_frame: np.ndarray
-    place_local: np.ndarray
+    surface_frame: np.ndarray
+    surface_local: np.ndarray
 
 
 class ArticulatedKinematics(MassPointKinematics):
-    """The map of a `ArticulatedBody`, or of `Floating` around it.
+    """Kinematics of an `ArticulatedBody`, or of `FloatingBase` around it.
 
     Attributes:
         link_frame: [L] the frame that carries each link.
@@ -58,13 +59,13 @@ class ArticulatedKinematics(MassPointKinematics):
     """
 
     def __init__(
-        self, body: KinematicTree, places: SurfaceSamples, *, floating: bool, mass_scale: float
+        self, body: KinematicTree, surface: SurfaceSamples, *, floating: bool, mass_scale: float
     ) -> None:
         first = 6 if floating else 0
-        moving, parent, steps, self.link_frame, self.link_offset = _fold(body)
+        moving, parent, steps, self.link_frame, self.link_offset = fold_fixed_joints(body)
         rows = np.array(moving, np.int64)
         frame, local, mass = _mass_points(body, self.link_frame, self.link_offset)
-        place_frame, place_local = self._fix(body, places)
+        surface_frame, surface_local = self._fix(body, surface)
         joints = [body.joints[j] for j in moving]
         self.mass = mass * mass_scale
         self.floating, self.width = floating, first + len(body.coordinates)
@@ -82,16 +83,16 @@ class ArticulatedKinematics(MassPointKinematics):
             frame=frame,
             local=local,
             root_mass=np.sqrt(self.mass),
-            place_frame=place_frame,
-            place_local=place_local,
+            surface_frame=surface_frame,
+            surface_local=surface_local,
         )
 
-    def _fix(self, body: KinematicTree, places: SurfaceSamples) -> tuple[np.ndarray, np.ndarray]:
-        """Frames [S] and local coordinates [S, 3] of places on the rest surface."""
-        link = body.skin.joints[places.corners[:, 0], 0]
+    def _fix(self, body: KinematicTree, surface: SurfaceSamples) -> tuple[np.ndarray, np.ndarray]:
+        """Frames [S] and local coordinates [S, 3] of points on the rest surface."""
+        link = body.skin.joints[surface.corners[:, 0], 0]
         with torch.no_grad():
             rest = body.link_poses(body.q0).numpy()
-        world = places.points(body.rest.vertices) - rest[link, :3, 3]
+        world = surface.points(body.rest.vertices) - rest[link, :3, 3]
         in_link = np.einsum("nji,nj->ni", rest[link, :3, :3], world)
         offset = self.link_offset[link]
         local = np.einsum("nij,nj->ni", offset[:, :3, :3], in_link) + offset[:, :3, 3]
@@ -103,13 +104,15 @@ class ArticulatedKinematics(MassPointKinematics):
         articulated_embed(self.data, q, y, jacobian, True)
         return y, jacobian
 
-    def places(self, q: np.ndarray) -> np.ndarray:
-        """Places on the surface [S, 3] (m)."""
-        return articulated_surface_points(self.data, q)
+    def surface_points(self, configuration: Configuration) -> np.ndarray:
+        """All chosen points on the surface [S, 3] (m)."""
+        return articulated_surface_points(self.data, configuration.q)
 
-    def followed(self, q: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Some places [N, 3] (m) and their Jacobians [N, 3, k]."""
-        return articulated_points_and_jacobians(self.data, q, index)
+    def points_and_jacobians(
+        self, configuration: Configuration, index: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Surface points [N, 3] (m) and their Jacobians [N, 3, k]."""
+        return articulated_points_and_jacobians(self.data, configuration.q, index)
 
     def frames(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rotations [M + 1, 3, 3] and origins [M + 1, 3] (m) of all frames."""
@@ -120,8 +123,13 @@ class ArticulatedKinematics(MassPointKinematics):
         return articulated_jacobians(self.data, q, frame, x)
 
 
-def _fold(body: KinematicTree):
-    """Moving joints, the frames they stand on, the steps there; per link its frame and offset."""
+def fold_fixed_joints(body: KinematicTree):
+    """Fixed joints folded into offsets.
+
+    Returns:
+        Moving joints, the frames they stand on, the joint frames in those; and per link the frame
+        that carries it [L] and its offset there [L, 4, 4].
+    """
     index = {link.name: i for i, link in enumerate(body.links)}
     frame = np.zeros(len(body.links), np.int64)
     offset = np.empty((len(body.links), 4, 4))
@@ -164,7 +172,7 @@ def articulated_frames(data, q):
     world axes [M, 3] times dvalue/dq of the joints, and `turning` [3, 3] of the root."""
     m = len(data.parent)
     rotations, origins = np.empty((m + 1, 3, 3)), np.empty((m + 1, 3))
-    axes, turning, turned = np.empty((m, 3)), np.empty((3, 3)), np.empty((3, 3))
+    axes, turning, rotated = np.empty((m, 3)), np.empty((3, 3)), np.empty((3, 3))
     if data.first:
         root_pose(q, rotations[0], turning)
         origins[0] = q[:3]
@@ -177,8 +185,8 @@ def articulated_frames(data, q):
             x, y, z = rotations[base, r, 0], rotations[base, r, 1], rotations[base, r, 2]
             origins[j + 1, r] = origins[base, r] + x * step[0, 3] + y * step[1, 3] + z * step[2, 3]
             for c in range(3):
-                turned[r, c] = x * step[0, c] + y * step[1, c] + z * step[2, c]
-            axes[j, r] = turned[r, 0] * axis[0] + turned[r, 1] * axis[1] + turned[r, 2] * axis[2]
+                rotated[r, c] = x * step[0, c] + y * step[1, c] + z * step[2, c]
+            axes[j, r] = rotated[r, 0] * axis[0] + rotated[r, 1] * axis[1] + rotated[r, 2] * axis[2]
         s = data.scale[j] * q[data.columns[j]] + data.shift[j]
         value, slope = _chebyshev(data.coefficients[j], s)
         slope *= data.scale[j]
@@ -186,13 +194,13 @@ def articulated_frames(data, q):
             for r in range(3):
                 origins[j + 1, r] += axes[j, r] * value
                 for c in range(3):
-                    rotations[j + 1, r, c] = turned[r, c]
+                    rotations[j + 1, r, c] = rotated[r, c]
         else:
-            # Rodrigues' formula: a row v of `turned` becomes v cos + (v x axis) sin + axis part.
+            # Rodrigues' formula: a row v of `rotated` becomes v cos + (v x axis) sin + axis part.
             sine, cosine = np.sin(value), np.cos(value)
             out = rotations[j + 1]
             for r in range(3):
-                x, y, z = turned[r, 0], turned[r, 1], turned[r, 2]
+                x, y, z = rotated[r, 0], rotated[r, 1], rotated[r, 2]
                 along = (1 - cosine) * axes[j, r]
                 out[r, 0] = x * cosine + (y * axis[2] - z * axis[1]) * sine + along * axis[0]
                 out[r, 1] = y * cosine + (z * axis[0] - x * axis[2]) * sine + along * axis[1]
@@ -246,7 +254,7 @@ def _column(data, frames, frame, px, py, pz, weight, out):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _carry(rotation, origin, local, out):
+def _transform(rotation, origin, local, out):
     for r in range(3):
         out[r] = (
             origin[r]
@@ -266,7 +274,7 @@ def articulated_embed(data, q, y, jacobian, with_jacobian):
         jacobian[:] = 0.0
     for p in range(len(data.frame)):
         frame, root_mass = data.frame[p], data.root_mass[p]
-        _carry(rotations[frame], origins[frame], data.local[p], point)
+        _transform(rotations[frame], origins[frame], data.local[p], point)
         for r in range(3):
             y[3 * p + r] = root_mass * point[r]
         if with_jacobian:
@@ -276,25 +284,25 @@ def articulated_embed(data, q, y, jacobian, with_jacobian):
 
 @numba.njit(cache=True, error_model="numpy")
 def articulated_surface_points(data, q):
-    """[S, 3] world positions of the places."""
+    """[S, 3] world positions of the surface points."""
     rotations, origins, _, _ = articulated_frames(data, q)
-    out = np.empty((len(data.place_frame), 3))
+    out = np.empty((len(data.surface_frame), 3))
     for p in range(len(out)):
-        frame = data.place_frame[p]
-        _carry(rotations[frame], origins[frame], data.place_local[p], out[p])
+        frame = data.surface_frame[p]
+        _transform(rotations[frame], origins[frame], data.surface_local[p], out[p])
     return out
 
 
 @numba.njit(cache=True, error_model="numpy")
 def articulated_points_and_jacobians(data, q, index):
-    """The places `index` [N, 3] and their Jacobians [N, 3, k]."""
+    """The surface points `index` [N, 3] and their Jacobians [N, 3, k]."""
     frames = articulated_frames(data, q)
-    out, places = np.zeros((len(index), 3, len(q))), np.empty((len(index), 3))
+    out, points = np.zeros((len(index), 3, len(q))), np.empty((len(index), 3))
     for i in range(len(index)):
-        frame, place = data.place_frame[index[i]], places[i]
-        _carry(frames[0][frame], frames[1][frame], data.place_local[index[i]], place)
-        _column(data, frames, frame, place[0], place[1], place[2], 1.0, out[i])
-    return places, out
+        frame, point = data.surface_frame[index[i]], points[i]
+        _transform(frames[0][frame], frames[1][frame], data.surface_local[index[i]], point)
+        _column(data, frames, frame, point[0], point[1], point[2], 1.0, out[i])
+    return points, out
 
 
 @numba.njit(cache=True, error_model="numpy")

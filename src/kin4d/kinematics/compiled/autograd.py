@@ -1,4 +1,4 @@
-"""DirectMap: a body asked as it is, for those that no fit follows closely. Slow."""
+"""AutogradKinematics: calls the body itself, where no fit is close enough. Slow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kin4d.bodies.body import Body
 from kin4d.bodies.capabilities import surface_map
 from kin4d.bodies.floating import FloatingBase
 from kin4d.geometry.sampling import SurfaceSamples
-from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics
+from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics, Configuration
 
 
 class AutogradKinematics(CompiledKinematics):
@@ -19,10 +19,10 @@ class AutogradKinematics(CompiledKinematics):
     compiled = False
 
     def __init__(
-        self, body: Body, places: SurfaceSamples, *, floating: bool, mass_scale: float
+        self, body: Body, surface: SurfaceSamples, *, floating: bool, mass_scale: float
     ) -> None:
         self._body = FloatingBase(body) if floating else body
-        self._probe = surface_map(self._body, places)
+        self._surface = surface_map(self._body, surface)
         self.floating, self.mass = floating, body.mass.numpy() * mass_scale
         self.width, self.size = len(self._body.coordinates), 3 * len(self.mass)
         self._root = np.sqrt(self.mass)[:, None]
@@ -42,26 +42,30 @@ class AutogradKinematics(CompiledKinematics):
         self.embed_into(q, y, jacobian, True)
         return y, jacobian
 
-    def points(self, q: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def mass_points(self, configuration: Configuration) -> np.ndarray:
         """Mass points [P, 3] (m)."""
-        return y.reshape(-1, 3) / self._root
+        return configuration.y.reshape(-1, 3) / self._root
 
-    def velocities(self, q: np.ndarray, jacobian: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def velocities(self, configuration: Configuration, qd: np.ndarray) -> np.ndarray:
         """Velocities [P, 3] (m/s) of the mass points."""
-        return (jacobian @ qd).reshape(-1, 3) / self._root
+        return (configuration.jacobian @ qd).reshape(-1, 3) / self._root
 
-    def lift(self, force: np.ndarray) -> np.ndarray:
+    def pull_back(self, force: np.ndarray) -> np.ndarray:
         """[n] covector of forces [P, 3] (N)."""
         return (force / self._root).ravel()
 
-    def places(self, q: np.ndarray) -> np.ndarray:
-        """Places on the surface [S, 3] (m)."""
+    def surface_points(self, configuration: Configuration) -> np.ndarray:
+        """All chosen points on the surface [S, 3] (m)."""
         with torch.no_grad():
-            return self._probe(torch.from_numpy(q)).numpy()
+            return self._surface(torch.from_numpy(configuration.q)).numpy()
 
-    def followed(self, q: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Some places [N, 3] (m) and their Jacobians [N, 3, k]."""
+    def points_and_jacobians(
+        self, configuration: Configuration, index: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Surface points [N, 3] (m) and their Jacobians [N, 3, k]."""
         # Forward-mode derivatives exist only for the plain attention kernel.
         with sdpa_kernel(SDPBackend.MATH):
-            found = torch.func.jacfwd(lambda row: self._probe(row)[index])(torch.from_numpy(q))
-        return self.places(q)[index], found.detach().numpy()
+            jacobians = torch.func.jacfwd(lambda q: self._surface(q)[index])(
+                torch.from_numpy(configuration.q)
+            )
+        return configuration.surface_points[index], jacobians.detach().numpy()

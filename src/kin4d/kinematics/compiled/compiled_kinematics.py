@@ -1,4 +1,4 @@
-"""PointMap: a body's map q -> x(q) as mechanics steps it, many thousand times a second.
+"""CompiledKinematics: a body's map q -> x(q), evaluated thousands of times a second.
 
 Kinetic energy needs no points as such, only an *embedding* y(q) in R^n whose length measures it:
 T = |dy/dt|^2 / 2. For mass points y is sqrt(m) x; a body whose points move in a low-dimensional
@@ -8,6 +8,7 @@ linear space needs just its coefficients there. Forces on points become covector
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,43 @@ from kin4d.bodies.body import Body
 from kin4d.bodies.capabilities import FrameSkinned, KinematicTree, NodeGraph, fixed_base
 from kin4d.geometry.sampling import SurfaceSamples
 
-ACCEPTED = 0.04  # Of the diameter, over the limits' box: a fit worse than that is not used.
+MAX_FIT_ERROR = 0.04
+"""Of the bounding-box diagonal, over the limits' box: a fit with a larger error is not used."""
+
+
+class Configuration:
+    """A body at coordinates q. Arrays that derive from q are computed on first use and kept here.
+
+    Attributes:
+        kinematics: What the arrays are computed by.
+        q: [k] coordinates.
+        y: [n] embedding.
+        jacobian: [n, k] dy/dq.
+    """
+
+    def __init__(
+        self, kinematics: CompiledKinematics, q: np.ndarray, y: np.ndarray, jacobian: np.ndarray
+    ) -> None:
+        self.kinematics, self.q, self.y, self.jacobian = kinematics, q, y, jacobian
+
+    @cached_property
+    def mass_points(self) -> np.ndarray:
+        """[P, 3] m."""
+        return self.kinematics.mass_points(self)
+
+    @cached_property
+    def surface_points(self) -> np.ndarray:
+        """[S, 3] m."""
+        return self.kinematics.surface_points(self)
+
+    @cached_property
+    def intermediates(self) -> Any:
+        """What several queries about the surface share; its form is up to the kinematics."""
+        return self.kinematics.intermediates(self)
 
 
 class CompiledKinematics(ABC):
-    """A body's mass points and chosen places on its surface, as functions of q [k].
+    """A body's mass points and chosen points on its surface, as functions of q [k].
 
     Attributes:
         width: k, the number of coordinates.
@@ -30,7 +63,7 @@ class CompiledKinematics(ABC):
         error: Metres (root mean square over points and the limits' box) by which a fitted map
             differs from the body; 0 for exact ones.
         compiled: Whether `data` can be passed to compiled kernels.
-        data: What the kernels of `flow` see.
+        data: What compiled kernels see, see `embed_into`.
     """
 
     width: int
@@ -45,54 +78,55 @@ class CompiledKinematics(ABC):
     def embed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """y [n] and dy/dq [n, k]."""
 
-    @abstractmethod
-    def points(self, q: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Mass points [P, 3] (m), given y(q)."""
+    def at(self, q: np.ndarray) -> Configuration:
+        """The body at q [k]."""
+        return Configuration(self, q, *self.embed(q))
 
     @abstractmethod
-    def velocities(self, q: np.ndarray, jacobian: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Velocities [P, 3] (m/s) of the mass points, given dy/dq."""
+    def mass_points(self, configuration: Configuration) -> np.ndarray:
+        """Mass points [P, 3] (m)."""
 
     @abstractmethod
-    def lift(self, force: np.ndarray) -> np.ndarray:
+    def velocities(self, configuration: Configuration, qd: np.ndarray) -> np.ndarray:
+        """Velocities [P, 3] (m/s) of the mass points."""
+
+    @abstractmethod
+    def pull_back(self, force: np.ndarray) -> np.ndarray:
         """[n] covector on y that forces [P, 3] (N) on the mass points amount to."""
 
-    def note(self, q: np.ndarray, y: np.ndarray, jacobian: np.ndarray) -> None:  # noqa: B027
-        """Told that y and dy/dq were found at q, should that be of use."""
+    @abstractmethod
+    def surface_points(self, configuration: Configuration) -> np.ndarray:
+        """All chosen points on the surface [S, 3] (m)."""
 
     @abstractmethod
-    def places(self, q: np.ndarray) -> np.ndarray:
-        """The places on the surface [S, 3] (m)."""
-
-    @abstractmethod
-    def followed(self, q: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The places `index` [N]: where they are [N, 3] (m), and d places / dq [N, 3, k]."""
-
-    def places_and_jacobians(
-        self, q: np.ndarray, index: np.ndarray
+    def points_and_jacobians(
+        self, configuration: Configuration, index: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """All places [S, 3] and Jacobians as `followed`; some maps find both faster together."""
-        return self.places(q), self.followed(q, index)[1]
+        """The surface points `index` [N]: positions [N, 3] (m) and Jacobians [N, 3, k]."""
+
+    def intermediates(self, configuration: Configuration) -> Any:
+        """See `Configuration`."""
+        return None
 
 
 class MassPointKinematics(CompiledKinematics):
-    """A map whose embedding is its mass points, each times the root of its mass."""
+    """Kinematics whose embedding is the mass points, each times the root of its mass."""
 
-    def points(self, q: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def mass_points(self, configuration: Configuration) -> np.ndarray:
         """Mass points [P, 3] (m)."""
-        return y.reshape(-1, 3) / self.data.root_mass[:, None]
+        return configuration.y.reshape(-1, 3) / self.data.root_mass[:, None]
 
-    def velocities(self, q: np.ndarray, jacobian: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def velocities(self, configuration: Configuration, qd: np.ndarray) -> np.ndarray:
         """Velocities [P, 3] (m/s) of the mass points."""
-        return (jacobian @ qd).reshape(-1, 3) / self.data.root_mass[:, None]
+        return (configuration.jacobian @ qd).reshape(-1, 3) / self.data.root_mass[:, None]
 
-    def lift(self, force: np.ndarray) -> np.ndarray:
+    def pull_back(self, force: np.ndarray) -> np.ndarray:
         """[n] covector of forces [P, 3] (N)."""
         return (force / self.data.root_mass[:, None]).ravel()
 
 
 def compile_kinematics(
-    body: Body, places: SurfaceSamples, *, mass_scale: float = 1.0
+    body: Body, surface: SurfaceSamples, *, mass_scale: float = 1.0
 ) -> CompiledKinematics:
     """The fastest faithful evaluation of a body's map.
 
@@ -102,7 +136,7 @@ def compile_kinematics(
 
     Args:
         body: Any.
-        places: Points on `body.rest` that forces and contacts act on.
+        surface: Points on `body.rest` that forces and contacts act on.
         mass_scale: Factor on the body's masses.
     """
     from kin4d.kinematics.compiled.articulated import ArticulatedKinematics
@@ -114,14 +148,14 @@ def compile_kinematics(
     inner = fixed_base(body)
     options = {"floating": inner is not body, "mass_scale": mass_scale}
     if isinstance(inner, KinematicTree):
-        return ArticulatedKinematics(inner, places, **options)
+        return ArticulatedKinematics(inner, surface, **options)
     if isinstance(inner, NodeGraph) and (network := inner.edge_network()) is not None:
-        return ModalKinematics(inner, network, places, **options)
+        return ModalKinematics(inner, network, surface, **options)
     frames = inner.skinning_frames() if isinstance(inner, FrameSkinned) else None
     if frames is None:
-        found = LowRankKinematics(inner, places, **options)
+        fitted = LowRankKinematics(inner, surface, **options)
     else:
-        found = SkinnedKinematics(inner, frames, places, **options)
-    if found.error <= ACCEPTED * inner.rest.bbox_diagonal:
-        return found
-    return AutogradKinematics(inner, places, **options)
+        fitted = SkinnedKinematics(inner, frames, surface, **options)
+    if fitted.error <= MAX_FIT_ERROR * inner.rest.bbox_diagonal:
+        return fitted
+    return AutogradKinematics(inner, surface, **options)

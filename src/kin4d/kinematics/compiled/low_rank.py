@@ -14,7 +14,7 @@ import torch
 from kin4d.bodies.body import Body
 from kin4d.bodies.capabilities import surface_map
 from kin4d.geometry.sampling import SurfaceSamples
-from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics
+from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics, Configuration
 from kin4d.kinematics.compiled.features import (
     coefficients,
     coordinate_box,
@@ -33,8 +33,8 @@ class LowRankKinematics(CompiledKinematics):
 
     Args:
         body: The body, without a floating root.
-        places: Places on its rest surface.
-        floating: Whether to add the root of `Floating`.
+        surface: Points on its rest surface.
+        floating: Whether to add the root of `FloatingBase`.
         mass_scale: Factor on the masses.
         seed: Of the samples and features.
     """
@@ -42,7 +42,7 @@ class LowRankKinematics(CompiledKinematics):
     def __init__(
         self,
         body: Body,
-        places: SurfaceSamples,
+        surface: SurfaceSamples,
         *,
         floating: bool,
         mass_scale: float,
@@ -53,8 +53,8 @@ class LowRankKinematics(CompiledKinematics):
         middle, half = coordinate_box(body)
         train = np.concatenate([latin_samples(60 + 120 * k, k, rng), extreme_coordinates(k)])
         test = latin_samples(64, k, rng)
-        moved = [_evaluate(body, places, middle + half * s) for s in (train, test)]
-        (points, spots), (test_points, test_spots) = moved
+        moved = [_sample_body(body, surface, middle + half * s) for s in (train, test)]
+        (points, on_surface), (test_points, test_surface) = moved
         root = np.sqrt(self.mass)[:, None]
         mean = points.mean(0)
         basis, modes = _modes((points - mean) * root)
@@ -62,15 +62,15 @@ class LowRankKinematics(CompiledKinematics):
         self._mean, self._basis = mean, basis / root[:, :, None]
         features = fit_features(train, tracks, (middle, half), rng)
         first = 6 if floating else 0
-        spot_mean, spot_basis = _follow(tracks, spots)
-        self._spots = (np.ones(len(spot_mean)), spot_mean, spot_basis)
+        surface_mean, surface_basis = _fit_surface(tracks, on_surface)
+        self._surface = (np.ones(len(surface_mean)), surface_mean, surface_basis)
         lumps = (np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3, modes)))
         self._to_lumps = np.zeros((0, 0))
         if floating:
             lumps, self._to_lumps = self._lumps()
         self.data = LowRankData(first, features, *map(np.ascontiguousarray, lumps))
         self.width, self.size = first + k, 3 * len(lumps[0]) if floating else modes
-        self.error = self._measure(middle + half * test, test_points, test_spots)
+        self.error = self._measure(middle + half * test, test_points, test_surface)
 
     def _lumps(self):
         """Virtual points that move with exactly the kinetic energy of all mass points.
@@ -91,13 +91,13 @@ class LowRankKinematics(CompiledKinematics):
         lumps = (factor[0], factor[1:4].T, factor[4:].T.reshape(-1, 3, rank))
         return lumps, np.linalg.pinv(factor) @ rows.T
 
-    def _measure(self, q: np.ndarray, points: np.ndarray, spots: np.ndarray) -> float:
-        """Root mean square distance (m) from the body at q [N, k], of points and places alike."""
+    def _measure(self, q: np.ndarray, points: np.ndarray, surface: np.ndarray) -> float:
+        """Root mean square distance (m) from the body at q [N, k], of mass and surface points."""
         squares = []
-        for row, x, s in zip(q, points, spots, strict=True):
-            full = np.concatenate([np.zeros(6), row]) if self.floating else row
-            near = [x - self.points(full, np.zeros(0)), s - self.places(full)]
-            squares += [float((gap**2).sum(-1).mean()) for gap in near if len(gap)]
+        for row, x, s in zip(q, points, surface, strict=True):
+            fitted = self.at(np.concatenate([np.zeros(6), row]) if self.floating else row)
+            gaps = [x - fitted.mass_points, s - fitted.surface_points]
+            squares += [float((gap**2).sum(-1).mean()) for gap in gaps if len(gap)]
         return float(np.sqrt(np.mean(squares)))
 
     def embed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -108,36 +108,39 @@ class LowRankKinematics(CompiledKinematics):
         low_rank_embed(self.data, q, y, jacobian, True)
         return y, jacobian
 
-    def points(self, q: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def mass_points(self, configuration: Configuration) -> np.ndarray:
         """Mass points [P, 3] (m)."""
         if not self.floating:
-            c = y if len(y) else coefficients(self.data.features, q, False)[0]
-            return self._mean + self._basis @ c
-        return self._carried((np.ones(len(self._mean)), self._mean, self._basis), q, False)[0]
+            return self._mean + self._basis @ configuration.y
+        points = (np.ones(len(self._mean)), self._mean, self._basis)
+        return self._evaluate(points, configuration.q, False)[0]
 
-    def velocities(self, q: np.ndarray, jacobian: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def velocities(self, configuration: Configuration, qd: np.ndarray) -> np.ndarray:
         """Velocities [P, 3] (m/s) of the mass points."""
         if not self.floating:
-            return self._basis @ (jacobian @ qd)
+            return self._basis @ (configuration.jacobian @ qd)
         points = (np.ones(len(self._mean)), self._mean, self._basis)
-        return self._carried(points, q, True)[1] @ qd
+        return self._evaluate(points, configuration.q, True)[1] @ qd
 
-    def lift(self, force: np.ndarray) -> np.ndarray:
+    def pull_back(self, force: np.ndarray) -> np.ndarray:
         """[n] covector of forces [P, 3] (N)."""
         if not self.floating:
             return np.einsum("pi,pir->r", force, self._basis)
         return (self._to_lumps @ force).ravel()
 
-    def places(self, q: np.ndarray) -> np.ndarray:
-        """Places on the surface [S, 3] (m)."""
-        return self._carried(self._spots, q, False)[0]
+    def surface_points(self, configuration: Configuration) -> np.ndarray:
+        """All chosen points on the surface [S, 3] (m)."""
+        return self._evaluate(self._surface, configuration.q, False)[0]
 
-    def followed(self, q: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Some places [N, 3] (m) and their Jacobians [N, 3, k]."""
-        return self._carried(tuple(part[index] for part in self._spots), q, True)
+    def points_and_jacobians(
+        self, configuration: Configuration, index: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Surface points [N, 3] (m) and their Jacobians [N, 3, k]."""
+        chosen = tuple(part[index] for part in self._surface)
+        return self._evaluate(chosen, configuration.q, True)
 
-    def _carried(self, points, q: np.ndarray, with_jacobian: bool):
-        """Places [N, 3] and Jacobians [N, 3, k] of (shift, mean, basis)."""
+    def _evaluate(self, points, q: np.ndarray, with_jacobian: bool):
+        """Positions [N, 3] and Jacobians [N, 3, k] of points (shift, mean, basis)."""
         shift, mean, basis = points
         c, slope = coefficients(self.data.features, q[self.data.first :], with_jacobian)
         if not self.floating:
@@ -147,14 +150,16 @@ class LowRankKinematics(CompiledKinematics):
         return low_rank_points(shift, mean, basis, c, slope, rotation, turning, q, with_jacobian)
 
 
-def _evaluate(body: Body, places: SurfaceSamples, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mass points [N, P, 3] and places [N, S, 3] of the body."""
-    points, spots, probe = [], [], surface_map(body, places)
+def _sample_body(
+    body: Body, surface: SurfaceSamples, q: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mass points [N, P, 3] and surface points [N, S, 3] of the body."""
+    points, on_surface, surface_at = [], [], surface_map(body, surface)
     with torch.no_grad():
         for rows in torch.from_numpy(q).split(8):
             points.append(body.points(rows).numpy())
-            spots.append(probe(rows).numpy())
-    return np.concatenate(points), np.concatenate(spots)
+            on_surface.append(surface_at(rows).numpy())
+    return np.concatenate(points), np.concatenate(on_surface)
 
 
 def _modes(moves: np.ndarray) -> tuple[np.ndarray, int]:
@@ -168,12 +173,12 @@ def _modes(moves: np.ndarray) -> tuple[np.ndarray, int]:
     return modes.reshape(*moves.shape[1:], count), count
 
 
-def _follow(tracks: np.ndarray, spots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean [S, 3] and basis [S, 3, r] of places as linear functions of the coefficients."""
-    count = spots.shape[1]
+def _fit_surface(tracks: np.ndarray, surface: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean [S, 3] and basis [S, 3, r] of points [N, S, 3] as linear functions of tracks [N, r]."""
+    count = surface.shape[1]
     design = np.concatenate([np.ones((len(tracks), 1)), tracks], axis=1)
-    gram = design.T @ design
-    gram[np.diag_indices_from(gram)] += 1e-10 * np.diag(gram)
-    solution = np.linalg.solve(gram, design.T @ spots.reshape(len(spots), -1))
+    normal = design.T @ design
+    normal[np.diag_indices_from(normal)] += 1e-10 * np.diag(normal)
+    solution = np.linalg.solve(normal, design.T @ surface.reshape(len(surface), -1))
     solution = solution.reshape(design.shape[1], count, 3)
     return solution[0].copy(), np.ascontiguousarray(np.moveaxis(solution[1:], 0, -1))

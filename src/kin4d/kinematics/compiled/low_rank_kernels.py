@@ -1,4 +1,4 @@
-"""Kernels of `LowRankMap`: linear combinations of features of q, and a floating root."""
+"""Kernels of `LowRankKinematics`: linear combinations of features of q, and a floating root."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LowRankData(NamedTuple):
         first: 6 if a floating root comes before the body's coordinates, else 0.
         features: c(q) [r].
         lump_shift: [N] how far lumps of mass follow the root's translation; none unless floating.
-        lump_mean: [N, 3] their places at c = 0.
+        lump_mean: [N, 3] their positions at c = 0.
         lump_basis: [N, 3, r] how they move with c.
     """
 

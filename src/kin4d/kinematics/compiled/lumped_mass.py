@@ -1,4 +1,4 @@
-"""Lumps: four points that weigh and turn as all the mass points of a rigid part do."""
+"""LumpedMass: four points with the mass, centre and inertia of a rigid part."""
 
 from __future__ import annotations
 

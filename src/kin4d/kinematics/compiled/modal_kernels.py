@@ -1,4 +1,4 @@
-"""Kernels of `ModalMap`: nodes held together by ties, what they carry, and a floating root.
+"""Kernels of `ModalKinematics`: nodes joined by edges, surface points, and a floating root.
 
 They run many thousand times a second, so sums over axes are written out.
 """
@@ -20,27 +20,27 @@ from kin4d.kinematics.compiled.rotation import (
 
 
 class ModalData(NamedTuple):
-    """What the kernels know of a body.
+    """Constants of a body.
 
     Attributes:
         first: 6 if a floating root comes before the modes' coordinates, else 0.
-        ties: What holds the nodes together.
+        network: Edges between the nodes.
         root_mass: [N] square root of kg.
     """
 
     first: int
-    ties: EdgeNetwork
+    network: EdgeNetwork
     root_mass: np.ndarray
 
 
 class ModalPoints(NamedTuple):
-    """S places on the surface, each carried by a few nodes.
+    """S points on the surface, each carried by a few nodes.
 
     Attributes:
-        begin: [S + 1] where the carriers of each place begin in the following.
+        begin: [S + 1] where the carriers of each point begin in the following.
         carrier: [C] nodes.
         share: [C] how much each carries.
-        arm: [C, 3] m from the node to the place at rest, times the share.
+        arm: [C, 3] m from the node to the point at rest, times the share.
     """
 
     begin: np.ndarray
@@ -50,44 +50,47 @@ class ModalPoints(NamedTuple):
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
-def _turns(ties, own, with_jacobian):
-    """Turns of the nodes [N, 3, 3], and their derivatives [N, 3, k]; see `modal_nodes`."""
-    count, k = len(ties.rest), ties.spin.shape[2]
-    vectors = ties.spin.reshape(3 * count, k) @ own
-    turns, turning = np.empty((count, 3, 3)), np.empty((count if with_jacobian else 0, 3, k))
+def _rotations(network, own, with_jacobian):
+    """Rotations of the nodes [N, 3, 3], and their derivatives [N, 3, k]; see `modal_nodes`."""
+    count, k = len(network.rest), network.spin.shape[2]
+    vectors = network.spin.reshape(3 * count, k) @ own
+    rotations, turning = np.empty((count, 3, 3)), np.empty((count if with_jacobian else 0, 3, k))
     slope = np.empty((3, 3))
     for n in range(count):
-        write_rotation(vectors[3 * n], vectors[3 * n + 1], vectors[3 * n + 2], turns[n], slope)
+        write_rotation(vectors[3 * n], vectors[3 * n + 1], vectors[3 * n + 2], rotations[n], slope)
         if with_jacobian:
             for r in range(3):
                 a, b, d = slope[r, 0], slope[r, 1], slope[r, 2]
                 for c in range(k):
                     turning[n, r, c] = (
-                        a * ties.spin[n, 0, c] + b * ties.spin[n, 1, c] + d * ties.spin[n, 2, c]
+                        a * network.spin[n, 0, c]
+                        + b * network.spin[n, 1, c]
+                        + d * network.spin[n, 2, c]
                     )
-    return turns, turning
+    return rotations, turning
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def modal_nodes(data, q, with_jacobian):
-    """Nodes [N, 3], their turns [N, 3, 3], and the derivatives of both: [N, 3, k], [N, 3, k].
+    """Nodes [N, 3], their rotations [N, 3, 3], and the derivatives of both: [N, 3, k], [N, 3, k].
 
-    Those of the turns are angular velocities per unit of each coordinate. No floating root.
+    Those of the rotations are angular velocities per unit of each coordinate. No floating root.
     Derivatives are empty unless wanted.
     """
-    ties = data.ties
-    count, k = len(ties.rest), ties.spin.shape[2]
+    network = data.network
+    count, k = len(network.rest), network.spin.shape[2]
     own = q[data.first :]
-    turns, turning = _turns(ties, own, with_jacobian)
-    known, longer = len(turning), ties.stretch.reshape(-1, k) @ own
-    pull, pulling, way = np.zeros((count, 3)), np.zeros((known, 3 * k)), np.empty(3 * k)
-    for e in range(len(ties.start)):
-        i, j, weight, turn = ties.start[e], ties.end[e], ties.weight[e], turns[ties.start[e]]
-        a, b, d = ties.arms[e, 0], ties.arms[e, 1], ties.arms[e, 2]
+    rotations, turning = _rotations(network, own, with_jacobian)
+    rows, longer = len(turning), network.stretch.reshape(-1, k) @ own
+    pull, pull_slopes, slope = np.zeros((count, 3)), np.zeros((rows, 3 * k)), np.empty(3 * k)
+    for e in range(len(network.start)):
+        i, j, weight = network.start[e], network.end[e], network.weight[e]
+        rot = rotations[i]
+        a, b, d = network.arms[e, 0], network.arms[e, 1], network.arms[e, 2]
         s, t, u = a + longer[3 * e], b + longer[3 * e + 1], d + longer[3 * e + 2]
-        x = turn[0, 0] * s + turn[0, 1] * t + turn[0, 2] * u
-        y = turn[1, 0] * s + turn[1, 1] * t + turn[1, 2] * u
-        z = turn[2, 0] * s + turn[2, 1] * t + turn[2, 2] * u
+        x = rot[0, 0] * s + rot[0, 1] * t + rot[0, 2] * u
+        y = rot[1, 0] * s + rot[1, 1] * t + rot[1, 2] * u
+        z = rot[2, 0] * s + rot[2, 1] * t + rot[2, 2] * u
         a, b, d = weight * (x - a), weight * (y - b), weight * (z - d)
         pull[j, 0] += a
         pull[j, 1] += b
@@ -98,17 +101,21 @@ def modal_nodes(data, q, with_jacobian):
         if with_jacobian:
             for c in range(k):
                 a, b, d = turning[i, 0, c], turning[i, 1, c], turning[i, 2, c]
-                s, t, u = ties.stretch[e, 0, c], ties.stretch[e, 1, c], ties.stretch[e, 2, c]
-                way[c] = b * z - d * y + turn[0, 0] * s + turn[0, 1] * t + turn[0, 2] * u
-                way[k + c] = d * x - a * z + turn[1, 0] * s + turn[1, 1] * t + turn[1, 2] * u
-                way[2 * k + c] = a * y - b * x + turn[2, 0] * s + turn[2, 1] * t + turn[2, 2] * u
+                s, t, u = (
+                    network.stretch[e, 0, c],
+                    network.stretch[e, 1, c],
+                    network.stretch[e, 2, c],
+                )
+                slope[c] = b * z - d * y + rot[0, 0] * s + rot[0, 1] * t + rot[0, 2] * u
+                slope[k + c] = d * x - a * z + rot[1, 0] * s + rot[1, 1] * t + rot[1, 2] * u
+                slope[2 * k + c] = a * y - b * x + rot[2, 0] * s + rot[2, 1] * t + rot[2, 2] * u
             for c in range(3 * k):
-                pulling[j, c] += weight * way[c]
+                pull_slopes[j, c] += weight * slope[c]
             for c in range(3 * k):
-                pulling[i, c] -= weight * way[c]
-    nodes = ties.rest + ties.settle @ pull
-    moving = (ties.settle @ pulling).reshape(known, 3, k) if with_jacobian else turning
-    return nodes, turns, moving, turning
+                pull_slopes[i, c] -= weight * slope[c]
+    nodes = network.rest + network.settle @ pull
+    moving = (network.settle @ pull_slopes).reshape(rows, 3, k) if with_jacobian else turning
+    return nodes, rotations, moving, turning
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
@@ -135,10 +142,10 @@ def modal_embed(data, q, y, jacobian, with_jacobian):
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
-def modal_cached_embed(data, q, y, jacobian):
-    """What `modal_nodes` finds at q, from what `modal_embed` wrote there: without the ties."""
-    count, first = len(data.ties.rest), data.first
-    turns, turning = _turns(data.ties, q[first:], True)
+def modal_nodes_from_embedding(data, q, y, jacobian):
+    """What `modal_nodes` returns at q, from the embedding there: without going over the edges."""
+    count, first = len(data.network.rest), data.first
+    rotations, turning = _rotations(data.network, q[first:], True)
     rotation, _, origin = root_or_world(data.first, q)
     nodes, moving = np.empty((count, 3)), np.empty((count, 3, jacobian.shape[1] - first))
     for n in range(count):
@@ -152,82 +159,67 @@ def modal_cached_embed(data, q, y, jacobian):
                 moving[n, r, c] = (
                     u * rows[0, first + c] + v * rows[1, first + c] + w * rows[2, first + c]
                 )
-    return nodes, turns, moving, turning
+    return nodes, rotations, moving, turning
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
-def modal_cached_points(data, q, y, spots):
-    """All places [S, 3], from what `modal_embed` wrote at q: without the ties."""
-    turns, _ = _turns(data.ties, q[data.first :], False)
+def modal_points_from_embedding(data, q, y, surface):
+    """All surface points [S, 3], from the embedding at q: without going over the edges."""
+    rots, _ = _rotations(data.network, q[data.first :], False)
     rotation, _, origin = root_or_world(data.first, q)
-    nodes = np.empty((len(turns), 3))
+    nodes = np.empty((len(rots), 3))
     for n in range(len(nodes)):
         a, b, d = y[3 * n : 3 * n + 3] / data.root_mass[n] - origin
         for r in range(3):
             nodes[n, r] = rotation[0, r] * a + rotation[1, r] * b + rotation[2, r] * d
-    return modal_surface_points(data, q, (nodes, turns), spots)
-
-
-@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
-def modal_surface_points(data, q, known, spots):
-    """Places [S, 3], given what `modal_nodes` found."""
-    nodes, turns = known[0], known[1]
-    rotation, _, origin = root_or_world(data.first, q)
-    out = np.empty((len(spots.begin) - 1, 3))
+    out = np.empty((len(surface.begin) - 1, 3))
     for p in range(len(out)):
-        x, y, z = 0.0, 0.0, 0.0
-        for at in range(spots.begin[p], spots.begin[p + 1]):
-            n, share = spots.carrier[at], spots.share[at]
-            a, b, d = spots.arm[at, 0], spots.arm[at, 1], spots.arm[at, 2]
-            x += share * nodes[n, 0] + turns[n, 0, 0] * a + turns[n, 0, 1] * b + turns[n, 0, 2] * d
-            y += share * nodes[n, 1] + turns[n, 1, 0] * a + turns[n, 1, 1] * b + turns[n, 1, 2] * d
-            z += share * nodes[n, 2] + turns[n, 2, 0] * a + turns[n, 2, 1] * b + turns[n, 2, 2] * d
+        u, v, w = 0.0, 0.0, 0.0
+        for at in range(surface.begin[p], surface.begin[p + 1]):
+            n, share = surface.carrier[at], surface.share[at]
+            a, b, d = surface.arm[at, 0], surface.arm[at, 1], surface.arm[at, 2]
+            u += share * nodes[n, 0] + rots[n, 0, 0] * a + rots[n, 0, 1] * b + rots[n, 0, 2] * d
+            v += share * nodes[n, 1] + rots[n, 1, 0] * a + rots[n, 1, 1] * b + rots[n, 1, 2] * d
+            w += share * nodes[n, 2] + rots[n, 2, 0] * a + rots[n, 2, 1] * b + rots[n, 2, 2] * d
         for r in range(3):
-            out[p, r] = rotation[r, 0] * x + rotation[r, 1] * y + rotation[r, 2] * z + origin[r]
+            out[p, r] = rotation[r, 0] * u + rotation[r, 1] * v + rotation[r, 2] * w + origin[r]
     return out
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
-def modal_points_and_jacobians(data, q, known, spots, index):
-    """The places `index` [N, 3], and d places / dq [N, 3, k], from what `modal_nodes` found."""
-    nodes, turns, moving, turning = known
-    rotation, whirl, origin = root_or_world(data.first, q)
+def modal_points_and_jacobians(data, q, node_motion, surface, index):
+    """The surface points `index` [N, 3] and their Jacobians [N, 3, k], given the nodes."""
+    nodes, rotations, moving, turning = node_motion
+    rotation, root_turning, origin = root_or_world(data.first, q)
     k = moving.shape[2]
-    out, inner, place = np.empty((len(index), 3, len(q))), np.empty((3, k)), np.empty(3)
-    places = np.empty((len(index), 3))
+    out, inner, point = np.empty((len(index), 3, len(q))), np.empty((3, k)), np.empty(3)
+    points = np.empty((len(index), 3))
     for i in range(len(index)):
         p = index[i]
         inner[:] = 0.0
-        place[:] = 0.0
-        for at in range(spots.begin[p], spots.begin[p + 1]):
-            n, share, turn = spots.carrier[at], spots.share[at], turns[spots.carrier[at]]
-            a, b, d = spots.arm[at, 0], spots.arm[at, 1], spots.arm[at, 2]
-            x = turn[0, 0] * a + turn[0, 1] * b + turn[0, 2] * d
-            y = turn[1, 0] * a + turn[1, 1] * b + turn[1, 2] * d
-            z = turn[2, 0] * a + turn[2, 1] * b + turn[2, 2] * d
-            place[0] += share * nodes[n, 0] + x
-            place[1] += share * nodes[n, 1] + y
-            place[2] += share * nodes[n, 2] + z
+        point[:] = 0.0
+        for at in range(surface.begin[p], surface.begin[p + 1]):
+            n, share = surface.carrier[at], surface.share[at]
+            rot = rotations[n]
+            a, b, d = surface.arm[at, 0], surface.arm[at, 1], surface.arm[at, 2]
+            x = rot[0, 0] * a + rot[0, 1] * b + rot[0, 2] * d
+            y = rot[1, 0] * a + rot[1, 1] * b + rot[1, 2] * d
+            z = rot[2, 0] * a + rot[2, 1] * b + rot[2, 2] * d
+            point[0] += share * nodes[n, 0] + x
+            point[1] += share * nodes[n, 1] + y
+            point[2] += share * nodes[n, 2] + z
             for c in range(k):
                 a, b, d = turning[n, 0, c], turning[n, 1, c], turning[n, 2, c]
                 inner[0, c] += share * moving[n, 0, c] + b * z - d * y
                 inner[1, c] += share * moving[n, 1, c] + d * x - a * z
                 inner[2, c] += share * moving[n, 2, c] + a * y - b * x
-        a, b, d = place[0], place[1], place[2]
+        a, b, d = point[0], point[1], point[2]
         x = rotation[0, 0] * a + rotation[0, 1] * b + rotation[0, 2] * d
         y = rotation[1, 0] * a + rotation[1, 1] * b + rotation[1, 2] * d
         z = rotation[2, 0] * a + rotation[2, 1] * b + rotation[2, 2] * d
-        places[i, 0], places[i, 1], places[i, 2] = x + origin[0], y + origin[1], z + origin[2]
+        points[i, 0], points[i, 1], points[i, 2] = x + origin[0], y + origin[1], z + origin[2]
         if data.first:
-            write_root_transform(out[i], 1.0, x, y, z, inner, rotation, whirl)
+            write_root_transform(out[i], 1.0, x, y, z, inner, rotation, root_turning)
         else:
             out[i] = inner
-    return places, out
-
-
-@numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
-def modal_triangles(data, q, y, jacobian, spots, index):
-    """The cached embedding, surface points and their Jacobians in one call."""
-    known = modal_cached_embed(data, q, y, jacobian)
-    places = modal_surface_points(data, q, known, spots)
-    return known, places, modal_points_and_jacobians(data, q, known, spots, index)[1]
+    return points, out

@@ -1,4 +1,4 @@
-"""SkinnedMap: a body whose points blend a few rigid frames, compiled.
+"""SkinnedKinematics: a body whose points blend a few rigid frames, compiled.
 
 How frames move is fitted, see `features`: it is close to linear in the coordinates of a network,
 while where points go is not. What follows from the frames is exact.
@@ -14,7 +14,7 @@ import torch
 from kin4d.bodies.body import Body
 from kin4d.bodies.skinning_frames import SkinningFrames
 from kin4d.geometry.sampling import SurfaceSamples
-from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics
+from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics, Configuration
 from kin4d.kinematics.compiled.features import (
     coordinate_box,
     extreme_coordinates,
@@ -35,14 +35,14 @@ _TESTS = 64  # states in which the error is measured
 
 
 class SkinnedKinematics(CompiledKinematics):
-    """The map of a body with `frames`. Its embedding is lumps of mass (`lump_masses`), each
+    """Kinematics of a body with `frames`. Its embedding is lumps of mass (`lump_masses`), each
     times the root of its mass.
 
     Args:
         body: The body, without a floating root.
-        frames: What carries it.
-        places: Places on its rest surface.
-        floating: Whether to add the root of `Floating`.
+        frames: Rigid frames that its points blend.
+        surface: Points on its rest surface.
+        floating: Whether to add the root of `FloatingBase`.
         mass_scale: Factor on the masses.
         seed: Of the samples and features.
     """
@@ -51,7 +51,7 @@ class SkinnedKinematics(CompiledKinematics):
         self,
         body: Body,
         frames: SkinningFrames,
-        places: SurfaceSamples,
+        surface: SurfaceSamples,
         *,
         floating: bool,
         mass_scale: float,
@@ -74,7 +74,7 @@ class SkinnedKinematics(CompiledKinematics):
             lumps=_followers(lumps.rest, lumps.weights),
             root_mass=np.sqrt(lumps.mass),
         )
-        self._corners, self._shares = places.corners, places.barycentric[..., None]
+        self._corners, self._shares = surface.corners, surface.barycentric[..., None]
         self._rest, self._weights = body.rest.vertices, frames.vertex_weights
         self.error = self._measure(body, middle + half * latin_samples(_TESTS, k, rng))
 
@@ -84,37 +84,39 @@ class SkinnedKinematics(CompiledKinematics):
         skinned_embed(self.data, q, y, jacobian, True)
         return y, jacobian
 
-    def points(self, q: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def mass_points(self, configuration: Configuration) -> np.ndarray:
         """Mass points [P, 3] (m)."""
-        return self._spread @ (y.reshape(-1, 3) / self._root)
+        return self._spread @ (configuration.y.reshape(-1, 3) / self._root)
 
-    def velocities(self, q: np.ndarray, jacobian: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def velocities(self, configuration: Configuration, qd: np.ndarray) -> np.ndarray:
         """Velocities [P, 3] (m/s) of the mass points."""
-        return self._spread @ ((jacobian @ qd).reshape(-1, 3) / self._root)
+        return self._spread @ ((configuration.jacobian @ qd).reshape(-1, 3) / self._root)
 
-    def lift(self, force: np.ndarray) -> np.ndarray:
+    def pull_back(self, force: np.ndarray) -> np.ndarray:
         """[n] covector of forces [P, 3] (N)."""
         return (self._spread.T @ force / self._root).ravel()
 
-    def places(self, q: np.ndarray) -> np.ndarray:
-        """Places on the surface [S, 3] (m)."""
-        return self._seen(q, np.arange(len(self._corners)), with_jacobian=False)[0]
+    def surface_points(self, configuration: Configuration) -> np.ndarray:
+        """All chosen points on the surface [S, 3] (m)."""
+        return self._skin(configuration.q, np.arange(len(self._corners)), with_jacobian=False)[0]
 
-    def followed(self, q: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Some places [N, 3] (m) and their Jacobians [N, 3, k]."""
-        return self._seen(q, index, with_jacobian=True)
+    def points_and_jacobians(
+        self, configuration: Configuration, index: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Surface points [N, 3] (m) and their Jacobians [N, 3, k]."""
+        return self._skin(configuration.q, index, with_jacobian=True)
 
-    def _seen(self, q: np.ndarray, index: np.ndarray, *, with_jacobian: bool) -> tuple[Any, Any]:
-        """Places `index` [N], each put together from the corners of its triangle: [N, 3] (m) and,
-        if wanted, their derivatives [N, 3, k]."""
+    def _skin(self, q: np.ndarray, index: np.ndarray, *, with_jacobian: bool) -> tuple[Any, Any]:
+        """Surface points `index` [N], each interpolated in its triangle: [N, 3] (m) and, if wanted,
+        their derivatives [N, 3, k]."""
         used, at = np.unique(self._corners[index], return_inverse=True)
         corners = _followers(self._rest[used], self._weights[used])
         own = q[self.data.first :]
         inner, moving = skin_points(corners, *frame_motions(self.data, own, with_jacobian))
         vertices, slopes = apply_root(self.data, q, inner, moving)
         shares, at = self._shares[index], at.reshape(-1, 3)
-        found = (shares * vertices[at]).sum(1)
-        return found, (shares[..., None] * slopes[at]).sum(1) if with_jacobian else slopes
+        points = (shares * vertices[at]).sum(1)
+        return points, (shares[..., None] * slopes[at]).sum(1) if with_jacobian else slopes
 
     def _measure(self, body: Body, q: np.ndarray) -> float:
         """Root mean square distance (m) of mass points from the body's at q [N, k]."""

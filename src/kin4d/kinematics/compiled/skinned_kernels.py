@@ -1,4 +1,4 @@
-"""Kernels of `SkinnedMap`: twists of frames, points that blend them, and a floating root.
+"""Kernels of `SkinnedKinematics`: twists of frames, points that blend them, and a floating root.
 
 A twist (v, a) about a centre moves by the dual quaternion exp((a + e v) / 2), e e = 0: its dual
 part is the derivative of its real part exp(a / 2) along v, so that both need only C = cos(|a| / 2)
@@ -30,7 +30,7 @@ class SkinnedPoints(NamedTuple):
 
 
 class SkinnedData(NamedTuple):
-    """What the kernels know of a body.
+    """Constants of a body.
 
     Attributes:
         first: 6 if a floating root comes before the body's coordinates, else 0.

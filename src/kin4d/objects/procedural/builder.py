@@ -35,7 +35,7 @@ class LinkBuilder:
 
 
 class Builder:
-    """One object in the making, with its own dice and tessellation.
+    """One object being built, with its random generator and tessellation.
 
     Args:
         category: What it is.
@@ -161,7 +161,7 @@ class Builder:
         return min(max(0.0, limits[0]), limits[1]) if keep else opened
 
     def build(self, *, mirror: bool | None = None) -> ArticulatedObject:
-        """The finished object; half of all objects are mirrored left to right unless told."""
+        """The finished object; by default half of all objects are mirrored left to right."""
         made = ArticulatedObject(
             category=self.category,
             seed=0,

@@ -21,7 +21,7 @@ _VIEW = (0.8, -1.5, 0.75)
 def procedural_preview(
     category: str, *, seeds: tuple[int, ...] = (0, 1, 2, 3, 4, 5), tile: int = 200
 ) -> Image:
-    """A picture with one column per seed and one row per state, see `ROWS`.
+    """An image with one column per seed and one row per state, see `ROWS`.
 
     Args:
         category: Which kind of object.
@@ -32,8 +32,8 @@ def procedural_preview(
 
     sheet = image.new("RGB", (tile * len(seeds), tile * len(ROWS)))
     for column, seed in enumerate(seeds):
-        for row, picture in enumerate(procedural_views(make_object(category, seed), tile)):
-            sheet.paste(image.fromarray(picture), (column * tile, row * tile))
+        for row, view in enumerate(procedural_views(make_object(category, seed), tile)):
+            sheet.paste(image.fromarray(view), (column * tile, row * tile))
     return sheet
 
 
@@ -59,7 +59,7 @@ def procedural_views(obj: ArticulatedObject, tile: int) -> np.ndarray:
 
 
 def _camera(points: np.ndarray, tile: int) -> Camera:
-    """A camera whose square picture is just filled by `points` [N, 3]."""
+    """A camera whose square image is just filled by `points` [N, 3]."""
     from kin4d.geometry.camera import Camera
 
     bounds = np.stack([points.min(0), points.max(0)])

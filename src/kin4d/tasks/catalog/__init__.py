@@ -1,1 +1,1 @@
-"""The tasks themselves: each is a function that sets up a bench and writes the expert's script."""
+"""The tasks themselves: each is a function that builds a scene and the expert's trajectory."""

@@ -1,4 +1,4 @@
-"""Tasks with things that have a joint: drawers, doors, lids, buttons."""
+"""Tasks with articulated objects: drawers, doors, lids, buttons."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class _Placed:
     """A fixture at a place: where points of its part are at a value of its joint."""
 
     def __init__(
-        self, bench: SceneBuilder, fixture: Fixture, *, x: float, yaw: float, value: float
+        self, builder: SceneBuilder, fixture: Fixture, *, x: float, yaw: float, value: float
     ):
         self.fixture, self.yaw = fixture, yaw
         c, s = np.cos(yaw), np.sin(yaw)
-        self.turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
+        self.rotation = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
         # The handle of the shut fixture comes to (x, 0): furniture of any size is in reach.
-        handle = self.turn @ (fixture.origin + fixture.handle)
+        handle = self.rotation @ (fixture.origin + fixture.handle)
         self.at = np.array([x - handle[0], -handle[1], 0.0])
-        bench.add_fixture("fixture", fixture, self.at[:2].tolist(), yaw=yaw, value=value)
+        builder.add_fixture("fixture", fixture, self.at[:2].tolist(), yaw=yaw, value=value)
 
     def point(self, local: np.ndarray, value: float) -> np.ndarray:
         """[3] m: a point of the part, given in its frame, in the world."""
@@ -40,25 +40,27 @@ class _Placed:
             moved = _rotation(fixture.axis, value) @ local
         else:
             moved = local + value * fixture.axis
-        return self.at + self.turn @ (fixture.origin + moved)
+        return self.at + self.rotation @ (fixture.origin + moved)
 
 
-def open_drawer(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
+def open_drawer(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     """Grasp a drawer's handle and pull."""
-    rng = bench.rng
+    rng = builder.rng
     fixture = drawers(rng)
     placed = _Placed(
-        bench, fixture, x=rng.uniform(0.02, 0.07), yaw=rng.uniform(-0.3, 0.3), value=0.0
+        builder, fixture, x=rng.uniform(0.02, 0.07), yaw=rng.uniform(-0.3, 0.3), value=0.0
     )
     tilt, pull = rng.uniform(0.55, 0.95), min(fixture.limits[1] - 0.01, rng.uniform(0.09, 0.12))
     handle = placed.point(fixture.handle, 0.0)
-    _take(path, handle, placed.yaw, tilt)
-    path.go(grasp_pose(placed.point(fixture.handle, pull), yaw=placed.yaw, tilt=tilt), speed=0.18)
-    path.grip(0.7, seconds=0.25)
-    path.shift(-0.05 * _approach(placed.yaw, tilt), speed=0.3)
+    _take(trajectory, handle, placed.yaw, tilt)
+    trajectory.go(
+        grasp_pose(placed.point(fixture.handle, pull), yaw=placed.yaw, tilt=tilt), speed=0.18
+    )
+    trajectory.grip(0.7, seconds=0.25)
+    trajectory.shift(-0.05 * _approach(placed.yaw, tilt), speed=0.3)
     return TaskSpec(
         instruction="open the drawer",
-        path=path,
+        trajectory=trajectory,
         success=lambda s: s.joint("fixture") > 0.055,
         objects=(fixture.kind,),
         focus=(-0.02, 0.0, 0.12),
@@ -67,30 +69,32 @@ def open_drawer(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
     )
 
 
-def close_drawer(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
+def close_drawer(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     """Push an open drawer shut."""
-    rng, arm = bench.rng, bench.arm
+    rng, arm = builder.rng, builder.arm
     fixture = _smooth(drawers(rng))
     value = min(fixture.limits[1], rng.uniform(0.075, 0.11))
     placed = _Placed(
-        bench, fixture, x=rng.uniform(0.02, 0.07), yaw=rng.uniform(-0.3, 0.3), value=value
+        builder, fixture, x=rng.uniform(0.02, 0.07), yaw=rng.uniform(-0.3, 0.3), value=value
     )
     tilt = rng.uniform(0.7, 1.1)
     front = fixture.handle - [0.016, 0, 0]
     back = -arm.tip * _approach(placed.yaw, tilt)
-    path.grip(0.0, seconds=0.1)
+    trajectory.grip(0.0, seconds=0.1)
     first = placed.point(front, value) + back
-    path.go(
+    trajectory.go(
         grasp_pose(first - 0.05 * _approach(placed.yaw, tilt), yaw=placed.yaw, tilt=tilt), speed=0.4
     )
-    path.go(grasp_pose(first, yaw=placed.yaw, tilt=tilt), speed=0.25)
-    path.go(grasp_pose(placed.point(front, -0.006) + back, yaw=placed.yaw, tilt=tilt), speed=0.18)
+    trajectory.go(grasp_pose(first, yaw=placed.yaw, tilt=tilt), speed=0.25)
+    trajectory.go(
+        grasp_pose(placed.point(front, -0.006) + back, yaw=placed.yaw, tilt=tilt), speed=0.18
+    )
     # A finger caught in the handle would pull the drawer open again.
-    path.wait(0.1).shift(np.array([0, 0, 0.02]), speed=0.15)
-    path.shift(-0.06 * _approach(placed.yaw, tilt), speed=0.3)
+    trajectory.wait(0.1).shift(np.array([0, 0, 0.02]), speed=0.15)
+    trajectory.shift(-0.06 * _approach(placed.yaw, tilt), speed=0.3)
     return TaskSpec(
         instruction="close the drawer",
-        path=path,
+        trajectory=trajectory,
         success=lambda s: s.joint("fixture") < 0.015,
         objects=(fixture.kind,),
         focus=(-0.02, 0.0, 0.12),
@@ -99,25 +103,25 @@ def close_drawer(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
     )
 
 
-def open_door(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
+def open_door(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     """Grasp a door's handle and swing it open."""
-    rng = bench.rng
+    rng = builder.rng
     fixture = doors(rng)
     placed = _Placed(
-        bench, fixture, x=rng.uniform(0.02, 0.06), yaw=rng.uniform(-0.2, 0.2), value=0.0
+        builder, fixture, x=rng.uniform(0.02, 0.06), yaw=rng.uniform(-0.2, 0.2), value=0.0
     )
     tilt, swing = rng.uniform(0.5, 0.95), rng.uniform(0.85, 1.1)
     side = float(np.sign(fixture.axis[2]))
-    _take(path, placed.point(fixture.handle, 0.0), placed.yaw, tilt)
+    _take(trajectory, placed.point(fixture.handle, 0.0), placed.yaw, tilt)
     arc = [
         grasp_pose(placed.point(fixture.handle, a), yaw=placed.yaw + 0.85 * side * a, tilt=tilt)
         for a in np.linspace(0, swing, 15)[1:]
     ]
-    path.follow(arc, speed=0.16).grip(0.8, seconds=0.25)
-    path.shift(-0.06 * _approach(placed.yaw + 0.85 * side * swing, tilt), speed=0.3)
+    trajectory.follow(arc, speed=0.16).grip(0.8, seconds=0.25)
+    trajectory.shift(-0.06 * _approach(placed.yaw + 0.85 * side * swing, tilt), speed=0.3)
     return TaskSpec(
         instruction=f"open the {fixture.kind} door",
-        path=path,
+        trajectory=trajectory,
         success=lambda s: s.joint("fixture") > 0.6,
         objects=(fixture.kind,),
         focus=(0.0, 0.0, 0.12),
@@ -126,31 +130,31 @@ def open_door(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
     )
 
 
-def close_door(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
+def close_door(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     """Push an open door shut."""
-    rng, arm = bench.rng, bench.arm
+    rng, arm = builder.rng, builder.arm
     fixture = _smooth(doors(rng))
     value = rng.uniform(0.8, 1.2)
     placed = _Placed(
-        bench, fixture, x=rng.uniform(0.02, 0.06), yaw=rng.uniform(-0.2, 0.2), value=value
+        builder, fixture, x=rng.uniform(0.02, 0.06), yaw=rng.uniform(-0.2, 0.2), value=value
     )
     panel = fixture.panel
     free = panel[np.abs(panel[:, 1]).argmax(), 1]
     spot = np.array([panel[0, 0] - _FINGER - 0.002, 0.62 * free, panel[1, 2] - arm.tip - 0.012])
     away = spot - [0.05, 0, 0]
-    path.grip(0.0, seconds=0.1)
+    trajectory.grip(0.0, seconds=0.1)
     first = placed.point(away, value)
     yaw = placed.yaw + 0.5 * float(np.sign(fixture.axis[2])) * value
-    path.go(grasp_pose(above(first, 0.08), yaw=yaw), speed=0.4)
-    path.go(grasp_pose(first, yaw=yaw), speed=0.3)
+    trajectory.go(grasp_pose(above(first, 0.08), yaw=yaw), speed=0.4)
+    trajectory.go(grasp_pose(first, yaw=yaw), speed=0.3)
     arc = [
         grasp_pose(placed.point(spot, a), yaw=placed.yaw + (yaw - placed.yaw) * a / value)
         for a in np.linspace(value, -0.01, 15)
     ]
-    path.follow(arc, speed=0.18).shift(-0.04 * _approach(placed.yaw, np.pi / 2), speed=0.3)
+    trajectory.follow(arc, speed=0.18).shift(-0.04 * _approach(placed.yaw, np.pi / 2), speed=0.3)
     return TaskSpec(
         instruction=f"close the {fixture.kind} door",
-        path=path,
+        trajectory=trajectory,
         success=lambda s: s.joint("fixture") < 0.12,
         objects=(fixture.kind,),
         focus=(0.0, 0.0, 0.12),
@@ -159,24 +163,24 @@ def close_door(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
     )
 
 
-def open_lid(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
+def open_lid(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     """Lift a lid by its tab."""
-    rng = bench.rng
+    rng = builder.rng
     fixture = lids(rng)
     placed = _Placed(
-        bench, fixture, x=rng.uniform(-0.07, -0.02), yaw=rng.uniform(-0.5, 0.5), value=0.0
+        builder, fixture, x=rng.uniform(-0.07, -0.02), yaw=rng.uniform(-0.5, 0.5), value=0.0
     )
     tilt, swing = 0.55, rng.uniform(1.0, 1.25)
-    _take(path, placed.point(fixture.handle, 0.0), placed.yaw, tilt)
+    _take(trajectory, placed.point(fixture.handle, 0.0), placed.yaw, tilt)
     arc = [
         grasp_pose(placed.point(fixture.handle, a), yaw=placed.yaw, tilt=tilt)
         for a in np.linspace(0, swing, 15)[1:]
     ]
-    path.follow(arc, speed=0.18).grip(0.8, seconds=0.25)
-    path.shift(-0.05 * _approach(placed.yaw, tilt), speed=0.3)
+    trajectory.follow(arc, speed=0.18).grip(0.8, seconds=0.25)
+    trajectory.shift(-0.05 * _approach(placed.yaw, tilt), speed=0.3)
     return TaskSpec(
         instruction=f"open the lid of the {_plain(fixture.kind)}",
-        path=path,
+        trajectory=trajectory,
         success=lambda s: s.joint("fixture") > 0.65,
         objects=(fixture.kind,),
         focus=(-0.02, 0.0, 0.12),
@@ -185,13 +189,13 @@ def open_lid(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
     )
 
 
-def close_lid(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
+def close_lid(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     """Push an open lid shut."""
-    rng, arm = bench.rng, bench.arm
+    rng, arm = builder.rng, builder.arm
     fixture = _smooth(lids(rng))
     value, side = rng.uniform(1.1, 1.5), rng.choice([-1.0, 1.0])
     yaw = side * rng.uniform(0.9, 1.7)
-    placed = _Placed(bench, fixture, x=0.0, yaw=yaw, value=value)
+    placed = _Placed(builder, fixture, x=0.0, yaw=yaw, value=value)
     hand = (yaw + np.pi / 2) % np.pi - np.pi / 2
 
     def spot(angle: float, off: float = 0.0) -> np.ndarray:
@@ -199,14 +203,16 @@ def close_lid(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
         gap = arm.tip * max(np.cos(angle), 0) + (_FINGER + 0.002) * np.sin(angle) + off
         return placed.point(above(fixture.handle, 0.015 + gap), angle)
 
-    path.grip(0.0, seconds=0.1)
-    path.go(grasp_pose(above(spot(value, 0.05), 0.07), yaw=hand), speed=0.4)
-    path.go(grasp_pose(spot(value, 0.05), yaw=hand), speed=0.3)
-    path.follow([grasp_pose(spot(a), yaw=hand) for a in np.linspace(value, -0.02, 15)], speed=0.18)
-    path.shift((0, 0, 0.06), speed=0.3)
+    trajectory.grip(0.0, seconds=0.1)
+    trajectory.go(grasp_pose(above(spot(value, 0.05), 0.07), yaw=hand), speed=0.4)
+    trajectory.go(grasp_pose(spot(value, 0.05), yaw=hand), speed=0.3)
+    trajectory.follow(
+        [grasp_pose(spot(a), yaw=hand) for a in np.linspace(value, -0.02, 15)], speed=0.18
+    )
+    trajectory.shift((0, 0, 0.06), speed=0.3)
     return TaskSpec(
         instruction=f"close the lid of the {_plain(fixture.kind)}",
-        path=path,
+        trajectory=trajectory,
         success=lambda s: s.joint("fixture") < 0.15,
         objects=(fixture.kind,),
         focus=looked_at(spot(value), spot(0.0), height=0.14),
@@ -215,9 +221,9 @@ def close_lid(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
     )
 
 
-def press_button(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
+def press_button(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     """Push a large button down; it stays down."""
-    rng, arm = bench.rng, bench.arm
+    rng, arm = builder.rng, builder.arm
     name, color = prop_material(rng, besides=("black",))
     _, shell = prop_material(rng, besides=(name,))
     half, height = rng.uniform(0.045, 0.06), rng.uniform(0.03, 0.06)
@@ -245,16 +251,18 @@ def press_button(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
         damping=8.0,
     )
     at = rng.uniform((-0.08, -0.14), (0.08, 0.14))
-    bench.add_fixture("fixture", fixture, at.tolist(), yaw=rng.uniform(-0.6, 0.6), value=0.0)
+    builder.add_fixture("fixture", fixture, at.tolist(), yaw=rng.uniform(-0.6, 0.6), value=0.0)
     yaw = rng.uniform(-0.6, 0.6)
-    path.grip(0.0, seconds=0.1)
-    path.go(grasp_pose(np.array([*at, top + arm.tip + 0.06]), yaw=yaw), speed=0.4)
-    path.go(grasp_pose(np.array([*at, top + arm.tip + 0.01]), yaw=yaw), speed=0.3)
-    path.go(grasp_pose(np.array([*at, top + arm.tip - travel]), yaw=yaw), speed=0.12).wait(0.15)
-    path.shift((0, 0, 0.07), speed=0.3)
+    trajectory.grip(0.0, seconds=0.1)
+    trajectory.go(grasp_pose(np.array([*at, top + arm.tip + 0.06]), yaw=yaw), speed=0.4)
+    trajectory.go(grasp_pose(np.array([*at, top + arm.tip + 0.01]), yaw=yaw), speed=0.3)
+    trajectory.go(grasp_pose(np.array([*at, top + arm.tip - travel]), yaw=yaw), speed=0.12).wait(
+        0.15
+    )
+    trajectory.shift((0, 0, 0.07), speed=0.3)
     return TaskSpec(
         instruction=f"press the {name} button",
-        path=path,
+        trajectory=trajectory,
         success=lambda s: s.joint("fixture") > 0.6 * travel,
         objects=("button",),
         focus=looked_at(at, height=0.08),
@@ -262,12 +270,12 @@ def press_button(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
     )
 
 
-def _take(path: Trajectory, handle: np.ndarray, yaw: float, tilt: float) -> None:
+def _take(trajectory: Trajectory, handle: np.ndarray, yaw: float, tilt: float) -> None:
     """Come at a handle along the approach and close on it."""
-    path.grip(0.75, seconds=0.1)
-    path.go(grasp_pose(handle - 0.08 * _approach(yaw, tilt), yaw=yaw, tilt=tilt), speed=0.35)
-    path.go(grasp_pose(handle, yaw=yaw, tilt=tilt), speed=0.2)
-    path.grip(0.0, seconds=0.35)
+    trajectory.grip(0.75, seconds=0.1)
+    trajectory.go(grasp_pose(handle - 0.08 * _approach(yaw, tilt), yaw=yaw, tilt=tilt), speed=0.35)
+    trajectory.go(grasp_pose(handle, yaw=yaw, tilt=tilt), speed=0.2)
+    trajectory.grip(0.0, seconds=0.35)
 
 
 def _approach(yaw: float, tilt: float) -> np.ndarray:

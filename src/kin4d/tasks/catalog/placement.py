@@ -1,4 +1,4 @@
-"""Where things go on the table, and how a hand comes to grasp them."""
+"""Random placements on the table, and grasp poses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kin4d.tasks.scene_builder import SceneBuilder
 from kin4d.tasks.trajectory import Trajectory, grasp_pose
 
 CARRY = 0.17
-"""Height (m) at which a hand travels: above all loose things."""
+"""Height (m) at which a hand travels: above all loose objects."""
 
 
 def sample_placements(
@@ -38,7 +38,7 @@ def grasp_height(arm: Arm, prop: Prop) -> float:
 
 
 def pick(
-    path: Trajectory, arm: Arm, prop: Prop, at: np.ndarray, yaw: float, *, lift: float
+    trajectory: Trajectory, arm: Arm, prop: Prop, at: np.ndarray, yaw: float, *, lift: float
 ) -> float:
     """Grasp a prop that stands at (x, y) on the table and raise it by `lift` (m).
 
@@ -47,10 +47,10 @@ def pick(
     """
     height = grasp_height(arm, prop)
     above = grasp_pose(np.array([*at[:2], max(CARRY, 2 * prop.half + 0.06)]), yaw=yaw)
-    path.go(above, speed=0.45)
-    path.go(grasp_pose(np.array([*at[:2], height]), yaw=yaw), speed=0.28)
-    path.grip(0.0, seconds=0.35)
-    path.shift((0, 0, lift), speed=0.28)
+    trajectory.go(above, speed=0.45)
+    trajectory.go(grasp_pose(np.array([*at[:2], height]), yaw=yaw), speed=0.28)
+    trajectory.grip(0.0, seconds=0.35)
+    trajectory.shift((0, 0, lift), speed=0.28)
     return height
 
 
@@ -61,13 +61,13 @@ def looked_at(*places: np.ndarray, height: float) -> tuple[float, float, float]:
 
 
 def clutter(
-    bench: SceneBuilder, places: np.ndarray, *, besides: list[str], most: int = 2
+    builder: SceneBuilder, places: np.ndarray, *, besides: list[str], most: int = 2
 ) -> tuple[str, ...]:
-    """Up to `most` things at `places` that have nothing to do with the task; their kinds."""
+    """Up to `most` distractors at `places`; their kinds."""
     kinds = []
-    for i, place in enumerate(places[: int(bench.rng.integers(0, most + 1))]):
-        prop = any_prop(bench.rng, SQUAT, besides=besides)
+    for i, place in enumerate(places[: int(builder.rng.integers(0, most + 1))]):
+        prop = any_prop(builder.rng, SQUAT, besides=besides)
         besides.append(prop.color)
-        bench.add_prop(f"other{i + 1}", prop, place, yaw=bench.rng.uniform(-np.pi, np.pi))
+        builder.add_prop(f"other{i + 1}", prop, place, yaw=builder.rng.uniform(-np.pi, np.pi))
         kinds.append(prop.kind)
     return tuple(kinds)

@@ -1,4 +1,4 @@
-"""Tasks with loose things: reach, push, lift, pick and place, stack, knock over."""
+"""Tasks with loose objects: reach, push, lift, pick and place, stack, knock over."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from kin4d.tasks.trajectory import Trajectory, above, grasp_pose
 _SHAPES = PartShapes(sides=16)
 
 
-def reach(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
+def reach(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     """Bring the open hand around a ball on a stick."""
-    rng = bench.rng
+    rng = builder.rng
     places = sample_placements(rng, 3)
     height, radius = rng.uniform(0.06, 0.16), rng.uniform(0.018, 0.024)
     name, color = prop_material(rng)
@@ -36,15 +36,15 @@ def reach(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
         _SHAPES.sphere(radius, color).moved(z=height),
     ]
     geoms = (Geom("cylinder", (0.005, height / 2), (0, 0, height / 2)),)
-    bench.add_fixed("target", mesh_of(parts, "target"), geoms, [*places[0], 0])
-    others = clutter(bench, places[1:], besides=[name])
+    builder.add_fixed("target", mesh_of(parts, "target"), geoms, [*places[0], 0])
+    others = clutter(builder, places[1:], besides=[name])
     goal = np.array([*places[0], height])
     yaw = rng.uniform(-0.7, 0.7)
-    path.go(grasp_pose(above(goal, 0.09), yaw=yaw), speed=0.25)
-    path.go(grasp_pose(above(goal, 0.004), yaw=yaw), speed=0.2).wait(0.3)
+    trajectory.go(grasp_pose(above(goal, 0.09), yaw=yaw), speed=0.25)
+    trajectory.go(grasp_pose(above(goal, 0.004), yaw=yaw), speed=0.2).wait(0.3)
     return TaskSpec(
         instruction=f"reach for the {name} ball",
-        path=path,
+        trajectory=trajectory,
         success=lambda s: float(np.linalg.norm(s.grasp - goal)) < 0.022,
         objects=("ball", *others),
         focus=looked_at(places[0], height=0.09),
@@ -52,47 +52,50 @@ def reach(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
     )
 
 
-def push(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
-    """Push a thing onto a round mark."""
-    rng, arm = bench.rng, bench.arm
+def push(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
+    """Push an object onto a round mark."""
+    rng, arm = builder.rng, builder.arm
     prop = any_prop(rng, SQUAT)
     while prop.half > 0.037:  # What is tall tips over instead.
         prop = any_prop(rng, SQUAT)
     while True:
         at, goal = sample_placements(rng, 2, gap=0.11, x=0.1, y=0.16)
-        way = goal - at
-        length, heading = float(np.linalg.norm(way)), float(np.arctan2(way[1], way[0]))
+        direction = goal - at
+        length, heading = (
+            float(np.linalg.norm(direction)),
+            float(np.arctan2(direction[1], direction[0])),
+        )
         if length < 0.19 and abs(heading) < 1.9:
             break
     # The hand looks along the push, or against it: its two sides are alike.
     hand = (heading + np.pi / 2) % np.pi - np.pi / 2
-    turned = heading if prop.round else heading + rng.uniform(-0.15, 0.15)
-    bench.add_prop("object", prop, at, yaw=turned)
+    yaw = heading if prop.round else heading + rng.uniform(-0.15, 0.15)
+    builder.add_prop("object", prop, at, yaw=yaw)
     name, color = prop_material(rng, besides=(prop.color,))
     mark = [
         _SHAPES.cylinder(0.045, 0, 0.0025, color),
         _SHAPES.cylinder(0.03, 0, 0.003, (235, 235, 230)),
     ]
-    bench.add_fixed("mark", mesh_of(mark, "mark"), (), [*goal, 0])
-    along = way / length
+    builder.add_fixed("mark", mesh_of(mark, "mark"), (), [*goal, 0])
+    along = direction / length
     touching = 0.5 * prop.grip + 0.011
     height = max(arm.tip + 0.007, min(prop.half, 0.03))
     behind, end = at - along * (touching + 0.03), goal - along * (touching - 0.002)
-    path.grip(0.3, seconds=0.1)
-    path.go(
+    trajectory.grip(0.3, seconds=0.1)
+    trajectory.go(
         grasp_pose(np.array([*behind, max(CARRY - 0.03, 2 * prop.half + 0.05)]), yaw=hand),
         speed=0.45,
     )
-    path.go(grasp_pose(np.array([*behind, height]), yaw=hand), speed=0.3)
-    path.go(grasp_pose(np.array([*end, height]), yaw=hand), speed=0.16).wait(0.1)
-    path.shift((*(-0.03 * along), 0.05), speed=0.3)
+    trajectory.go(grasp_pose(np.array([*behind, height]), yaw=hand), speed=0.3)
+    trajectory.go(grasp_pose(np.array([*end, height]), yaw=hand), speed=0.16).wait(0.1)
+    trajectory.shift((*(-0.03 * along), 0.05), speed=0.3)
 
     def done(state: SimState) -> bool:
         return float(np.linalg.norm(state.position("object")[:2] - goal)) < 0.04
 
     return TaskSpec(
         instruction=f"push {prop.phrase} onto the {name} mark",
-        path=path,
+        trajectory=trajectory,
         success=done,
         objects=(prop.kind,),
         focus=looked_at(at, goal, height=0.05),
@@ -100,19 +103,19 @@ def push(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
     )
 
 
-def lift(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
-    """Pick a thing up."""
-    rng = bench.rng
+def lift(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
+    """Pick an object up."""
+    rng = builder.rng
     prop = any_prop(rng)
     places = sample_placements(rng, 3, gap=0.12)
-    turned, hand = grasp_yaw(rng, prop)
-    start = bench.add_prop("object", prop, places[0], yaw=turned)
-    others = clutter(bench, places[1:], besides=[prop.color])
-    pick(path, bench.arm, prop, start, hand, lift=rng.uniform(0.1, 0.14))
-    path.wait(0.2)
+    yaw, hand = grasp_yaw(rng, prop)
+    start = builder.add_prop("object", prop, places[0], yaw=yaw)
+    others = clutter(builder, places[1:], besides=[prop.color])
+    pick(trajectory, builder.arm, prop, start, hand, lift=rng.uniform(0.1, 0.14))
+    trajectory.wait(0.2)
     return TaskSpec(
         instruction=f"lift {prop.phrase}",
-        path=path,
+        trajectory=trajectory,
         success=lambda s: bool(s.position("object")[2] > start[2] + 0.06),
         objects=(prop.kind, *others),
         focus=looked_at(places[0], height=0.1),
@@ -120,13 +123,13 @@ def lift(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
     )
 
 
-def pick_and_place(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
-    """Put a thing into a tray or onto a plate."""
-    rng = bench.rng
+def pick_and_place(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
+    """Put an object into a tray or onto a plate."""
+    rng = builder.rng
     prop = any_prop(rng)
     at, goal = sample_placements(rng, 2, gap=0.17, x=0.09, y=0.17)
-    turned, hand = grasp_yaw(rng, prop)
-    start = bench.add_prop("object", prop, at, yaw=turned)
+    yaw, hand = grasp_yaw(rng, prop)
+    start = builder.add_prop("object", prop, at, yaw=yaw)
     name, color = prop_material(rng, besides=(prop.color,))
     inner = rng.uniform(0.055, 0.07)
     kind = str(rng.choice(["tray", "plate"]))
@@ -142,15 +145,15 @@ def pick_and_place(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
         plate = [(0, 0), (0.7 * inner, 0), (inner, 0.012), (0.95 * inner, 0.014)]
         mesh = mesh_of([_SHAPES.lathe([*plate, (0.68 * inner, 0.006), (0, 0.006)], color)], kind)
         geoms = [Geom("cylinder", (0.7 * inner, 0.003), (0, 0, 0.003))]
-    bench.add_fixed(
+    builder.add_fixed(
         "goal", mesh, geoms, [*goal, 0], yaw=rng.uniform(-0.5, 0.5) if kind == "plate" else 0.0
     )
     lifted = 0.09
-    height = pick(path, bench.arm, prop, start, hand, lift=lifted)
-    path.go(grasp_pose(np.array([*goal, height + lifted]), yaw=hand), speed=0.4)
-    path.go(grasp_pose(np.array([*goal, height + 0.012]), yaw=hand), speed=0.25)
-    path.grip(1.0, seconds=0.3)
-    path.shift((0, 0, 0.1), speed=0.4)
+    height = pick(trajectory, builder.arm, prop, start, hand, lift=lifted)
+    trajectory.go(grasp_pose(np.array([*goal, height + lifted]), yaw=hand), speed=0.4)
+    trajectory.go(grasp_pose(np.array([*goal, height + 0.012]), yaw=hand), speed=0.25)
+    trajectory.grip(1.0, seconds=0.3)
+    trajectory.shift((0, 0, 0.1), speed=0.4)
 
     def done(state: SimState) -> bool:
         where = state.position("object")
@@ -160,7 +163,7 @@ def pick_and_place(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
     where = "into" if kind == "tray" else "onto"
     return TaskSpec(
         instruction=f"put {prop.phrase} {where} the {name} {kind}",
-        path=path,
+        trajectory=trajectory,
         success=done,
         objects=(prop.kind, kind),
         focus=looked_at(at, goal, height=0.08),
@@ -168,22 +171,22 @@ def pick_and_place(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
     )
 
 
-def stack(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
+def stack(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     """Put one cube on another."""
-    rng = bench.rng
+    rng = builder.rng
     upper = block(rng, cube=True, size=rng.uniform(0.042, 0.05))
     lower = block(rng, cube=True, size=rng.uniform(0.05, 0.06), besides=(upper.color,))
     at, goal, *rest = sample_placements(rng, 3, gap=0.13, x=0.09, y=0.15)
-    turned, hand = grasp_yaw(rng, upper)
-    start = bench.add_prop("object", upper, at, yaw=turned)
-    bench.add_prop("base", lower, goal, yaw=rng.uniform(-np.pi, np.pi))
-    others = clutter(bench, np.array(rest), besides=[upper.color, lower.color], most=1)
+    yaw, hand = grasp_yaw(rng, upper)
+    start = builder.add_prop("object", upper, at, yaw=yaw)
+    builder.add_prop("base", lower, goal, yaw=rng.uniform(-np.pi, np.pi))
+    others = clutter(builder, np.array(rest), besides=[upper.color, lower.color], most=1)
     top = 2 * lower.half
-    height = pick(path, bench.arm, upper, start, hand, lift=top + 0.05)
-    path.go(grasp_pose(np.array([*goal, height + top + 0.05]), yaw=hand), speed=0.35)
-    path.go(grasp_pose(np.array([*goal, height + top + 0.002]), yaw=hand), speed=0.2)
-    path.grip(1.0, seconds=0.3)
-    path.shift((0, 0, 0.09), speed=0.4)
+    height = pick(trajectory, builder.arm, upper, start, hand, lift=top + 0.05)
+    trajectory.go(grasp_pose(np.array([*goal, height + top + 0.05]), yaw=hand), speed=0.35)
+    trajectory.go(grasp_pose(np.array([*goal, height + top + 0.002]), yaw=hand), speed=0.2)
+    trajectory.grip(1.0, seconds=0.3)
+    trajectory.shift((0, 0, 0.09), speed=0.4)
 
     def done(state: SimState) -> bool:
         above = state.position("object") - state.position("base")
@@ -192,7 +195,7 @@ def stack(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
 
     return TaskSpec(
         instruction=f"stack {upper.phrase} on {lower.phrase}",
-        path=path,
+        trajectory=trajectory,
         success=done,
         objects=("cube", "cube", *others),
         focus=looked_at(at, goal, height=0.08),
@@ -200,28 +203,28 @@ def stack(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
     )
 
 
-def knock_over(bench: SceneBuilder, path: Trajectory) -> TaskSpec:
+def knock_over(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     """Tip a bottle or a tower over."""
-    rng = bench.rng
+    rng = builder.rng
     prop = bottle_prop(rng) if rng.random() < 0.6 else _tower(rng)
     # Smooth, so that the finger slides up its side: a pad that sticks would hold it upright.
     prop = replace(prop, geoms=tuple(replace(geom, slippery=True) for geom in prop.geoms))
     (at,) = sample_placements(rng, 1, x=0.07, y=0.14)
-    bench.add_prop("object", prop, at, yaw=rng.uniform(-np.pi, np.pi))
+    builder.add_prop("object", prop, at, yaw=rng.uniform(-np.pi, np.pi))
     heading = rng.uniform(-2.2, 2.2)
     along = np.array([np.cos(heading), np.sin(heading)])
     # Side on: the outside of one finger pushes. A neck would catch between the tips of two.
     hand = heading % np.pi - np.pi / 2
     height = 2 * prop.half * rng.uniform(0.78, 0.9)
     behind, end = at - along * (0.5 * prop.grip + 0.05), at + along * rng.uniform(0.07, 0.1)
-    path.grip(0.0, seconds=0.1)
-    path.go(grasp_pose(np.array([*behind, 2 * prop.half + 0.05]), yaw=hand), speed=0.4)
-    path.go(grasp_pose(np.array([*behind, height]), yaw=hand), speed=0.3)
-    path.go(grasp_pose(np.array([*end, height]), yaw=hand), speed=0.28)
-    path.shift((*(-0.06 * along), 0.0), speed=0.5).wait(0.45)
+    trajectory.grip(0.0, seconds=0.1)
+    trajectory.go(grasp_pose(np.array([*behind, 2 * prop.half + 0.05]), yaw=hand), speed=0.4)
+    trajectory.go(grasp_pose(np.array([*behind, height]), yaw=hand), speed=0.3)
+    trajectory.go(grasp_pose(np.array([*end, height]), yaw=hand), speed=0.28)
+    trajectory.shift((*(-0.06 * along), 0.0), speed=0.5).wait(0.45)
     return TaskSpec(
         instruction=f"knock over {prop.phrase}",
-        path=path,
+        trajectory=trajectory,
         success=lambda s: bool(abs(s.pose("object")[2, 2]) < 0.5),
         objects=(prop.kind,),
         focus=looked_at(at, height=0.07),

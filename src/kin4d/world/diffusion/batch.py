@@ -1,4 +1,4 @@
-"""Clips and Encoded: what a world model learns from and begins with, in pixels and in latents."""
+"""VideoBatch and LatentBatch: inputs and training targets, as pixels and as latents."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ from kin4d.world.diffusion.xyz_normalisation import Bounds, find_bounds, to_unit
 
 Array = np.ndarray | Tensor
 
-_DEEPER = 0.005  # m: a robot this little behind the first frame's surface is still drawn
+DEPTH_TOLERANCE = 0.005
+"""Metres by which the robot may lie behind the first frame's surface and still be visible."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VideoBatch:
-    """B clips of plain arrays, laid out as in `PointmapVideo`; points are NaN where unseen.
+    """B videos as arrays, laid out as in `PointmapVideo`; points are NaN where unknown.
 
     Attributes:
         first_rgb: [B, H, W, 3] uint8.
         first_xyz: [B, H, W, 3] m, camera frame.
         robot_rgb, robot_xyz, robot_mask: [B, T, H, W(, 3)] the robot alone, in every frame.
-        rgb, xyz: [B, T, H, W, 3] what happened; None if it is to be imagined.
-        loss_weight: [B, T, H, W] weight of each pixel in the loss, 1 where nothing special happens;
-            None for 1 everywhere.
+        rgb, xyz: [B, T, H, W, 3] the true video; None if it is to be predicted.
+        loss_weight: [B, T, H, W] weight of each pixel in the loss, normally 1; None for 1
+            everywhere.
         actions: [B, T, a] for `embedding` control.
         words: [B, L] of `hash_words`, or text embeddings [B, L, text_dim], for `text` control.
         image: [B, N, image_dim] tokens of an image encoder, if the model takes any.
@@ -61,7 +62,7 @@ class VideoBatch:
         return len(self.first_rgb)
 
     def slice_frames(self, frames: slice) -> VideoBatch:
-        """The same first frames, and what happens in some of the frames."""
+        """The same first frames with some frames of the videos."""
         names = ("robot_rgb", "robot_xyz", "robot_mask", "rgb", "xyz", "loss_weight", "actions")
         videos = {name: getattr(self, name) for name in names}
         return replace(self, **{k: v[:, frames] for k, v in videos.items() if v is not None})
@@ -69,14 +70,13 @@ class VideoBatch:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LatentBatch:
-    """B clips as latents of a codec [B, C, t, h, w], for one control and start; made once, kept.
+    """B videos as latents of a codec [B, C, t, h, w], for one control and one initial state.
 
     Attributes:
-        known_rgb, known_xyz: The condition: the first frame, then nothing or what the flow starts
-            from.
-        robot_rgb, robot_xyz: The drawn robot, for the modalities the control tells.
+        known_rgb, known_xyz: The condition: the first frame, followed by zeros or by the composite.
+        robot_rgb, robot_xyz: The rendered robot, in the modalities of the control.
         robot_mask: [B, 1, t, h, w].
-        rgb, xyz: What happened.
+        rgb, xyz: The true video.
         loss_weight: [B, 1, t, h, w] weights of cells.
         control_input: Actions or words.
         image: Tokens of an image encoder.
@@ -101,38 +101,38 @@ class LatentBatch:
 
     @property
     def bounds(self) -> Bounds:
-        """Of each clip."""
+        """Bounds of each video."""
         return Bounds(self.centre, self.scale)
 
     def tensors(self) -> dict[str, Tensor]:
-        """By name, as files keep them; `Encoded(**tensors)` is the way back."""
+        """Tensors by name; `LatentBatch(**tensors)` is the inverse."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
     def to(self, device: torch.device | str) -> LatentBatch:
-        """On a device."""
+        """The batch on a device."""
         return LatentBatch(**{name: value.to(device) for name, value in self.tensors().items()})
 
 
-def encode_videos(clips: VideoBatch, config: DiffusionConfig, codec: AnyCodec) -> LatentBatch:
-    """Clips as latents, on the codec's device."""
+def encode_videos(videos: VideoBatch, config: DiffusionConfig, codec: AnyCodec) -> LatentBatch:
+    """Encode videos, on the codec's device."""
     device = next(codec.parameters()).device
-    arrays = _tensors(clips, device)
+    arrays = _tensors(videos, device)
     _check(arrays, config)
     control = CONTROLS[config.control]
-    rgb, xyz, robot, bounds, shown = _videos(arrays)
+    rgb, xyz, robot, bounds, visible = _normalised(arrays)
     out: dict[str, Tensor] = {"robot_mask": pool_mask(robot.mask)}
     if config.init == "composite":
-        for name, first, drawn in _by_modality((rgb, robot.rgb), (xyz, robot.xyz)):
-            video = _composite(first, drawn, shown, name in control.visible_modalities)
+        for name, first, rendered in _by_modality((rgb, robot.rgb), (xyz, robot.xyz)):
+            video = _composite(first, rendered, visible, name in control.visible_modalities)
             out[f"known_{name}"] = codec.encode(video, name)
     elif config.first_frame_geometry == "pointmap":
         for name, first in _by_modality((rgb,), (xyz,)):
-            out[f"known_{name}"] = codec.encode(_then_nothing(first, config), name)
+            out[f"known_{name}"] = codec.encode(_then_zeros(first, config), name)
     else:
-        # The published form: both halves in one wide video, scaled as colours are.
+        # As published: both modalities side by side in one video, scaled like colours.
         geometry = ramp(config.height, config.width).to(rgb)[None, :, None].expand_as(rgb)
-        wide = _then_nothing(torch.cat([rgb, geometry], -1), config)
+        wide = _then_zeros(torch.cat([rgb, geometry], -1), config)
         out["known_rgb"], out["known_xyz"] = codec.encode(wide, "rgb").chunk(2, -1)
     for name in control.modalities:
         assert control.draw is not None
@@ -150,67 +150,68 @@ def encode_videos(clips: VideoBatch, config: DiffusionConfig, codec: AnyCodec) -
     return LatentBatch(**out, centre=bounds.centre, scale=bounds.scale)
 
 
-def composite_of(clips: VideoBatch, config: DiffusionConfig) -> tuple[Tensor, Tensor]:
-    """RGB and XYZ [B, 3, T, H, W] in [-1, 1] that the flow starts from, if not from noise."""
-    rgb, xyz, robot, _, shown = _videos(_tensors(clips, torch.device("cpu")))
+def composite_of(videos: VideoBatch, config: DiffusionConfig) -> tuple[Tensor, Tensor]:
+    """The composite: RGB and XYZ [B, 3, T, H, W] in [-1, 1] of the robot over the first frame."""
+    rgb, xyz, robot, _, visible = _normalised(_tensors(videos, torch.device("cpu")))
     visible_modalities = CONTROLS[config.control].visible_modalities
     return (
-        _composite(rgb, robot.rgb, shown, "rgb" in visible_modalities),
-        _composite(xyz, robot.xyz, shown, "xyz" in visible_modalities),
+        _composite(rgb, robot.rgb, visible, "rgb" in visible_modalities),
+        _composite(xyz, robot.xyz, visible, "xyz" in visible_modalities),
     )
 
 
-def videos_of(clips: VideoBatch) -> Iterator[tuple[Tensor, Tensor]]:
-    """RGB and XYZ [B, 3, T, H, W] in [-1, 1] to fit codecs to: all, then the robot alone."""
-    arrays = _tensors(clips, torch.device("cpu"))
+def codec_videos(videos: VideoBatch) -> Iterator[tuple[Tensor, Tensor]]:
+    """RGB and XYZ [B, 3, T, H, W] in [-1, 1] to fit codecs to: true videos, then the robot's."""
+    arrays = _tensors(videos, torch.device("cpu"))
     if "rgb" not in arrays or "xyz" not in arrays:
-        raise InputError("a codec learns from clips that say what happened")
-    _, _, robot, bounds, _ = _videos(arrays)
+        raise InputError("a codec is fitted to videos with true rgb and xyz, and these have none")
+    _, _, robot, bounds, _ = _normalised(arrays)
     yield _colours(arrays["rgb"]), to_unit(_points(arrays["xyz"]), bounds)
     yield robot.rgb, robot.xyz
 
 
-def _composite(first: Tensor, drawn: Tensor, shown: Tensor, reveal: bool) -> Tensor:
-    return torch.where(shown[:, None] & reveal, drawn, first)
+def _composite(first: Tensor, rendered: Tensor, visible: Tensor, use_robot: bool) -> Tensor:
+    return torch.where(visible[:, None] & use_robot, rendered, first)
 
 
-def _tensors(clips: VideoBatch, device: torch.device) -> dict[str, Tensor]:
-    values = {field.name: getattr(clips, field.name) for field in fields(clips)}
+def _tensors(videos: VideoBatch, device: torch.device) -> dict[str, Tensor]:
+    values = {field.name: getattr(videos, field.name) for field in fields(videos)}
     return {k: torch.as_tensor(v).to(device) for k, v in values.items() if v is not None}
 
 
-def _videos(arrays: dict[str, Tensor]) -> tuple[Tensor, Tensor, RobotControl, Bounds, Tensor]:
-    """First frame and robot in [-1, 1], their bounds, and where the robot hides the first frame."""
+def _normalised(arrays: dict[str, Tensor]) -> tuple[Tensor, Tensor, RobotControl, Bounds, Tensor]:
+    """First frame and robot in [-1, 1], their bounds, and where the robot is visible over the first
+    frame in later frames."""
     rgb, robot_rgb = _colours(arrays["first_rgb"][:, None]), _colours(arrays["robot_rgb"])
     xyz, robot_xyz = _points(arrays["first_xyz"][:, None]), _points(arrays["robot_xyz"])
     mask = arrays["robot_mask"].bool()
     robot_xyz = robot_xyz.masked_fill(~mask[:, None], float("nan"))
     bounds = find_bounds(xyz[:, :, 0], robot_xyz)
-    shown = mask & ~(robot_xyz[:, 2] > xyz[:, 2] + _DEEPER)
-    # The first frame is the first frame: its robot is in it already.
-    shown[:, 0] = False
+    visible = mask & ~(robot_xyz[:, 2] > xyz[:, 2] + DEPTH_TOLERANCE)
+    # The first frame shows the robot already.
+    visible[:, 0] = False
     robot_rgb = robot_rgb.masked_fill(~mask[:, None], -1.0)
     robot = RobotControl(robot_rgb, to_unit(robot_xyz, bounds), mask)
-    return rgb, to_unit(xyz, bounds), robot, bounds, shown
+    return rgb, to_unit(xyz, bounds), robot, bounds, visible
 
 
 def condition_of(encoded: LatentBatch, config: DiffusionConfig, *, soft: bool) -> Condition:
-    """What the transformer is told.
+    """The condition of the transformer.
 
     Args:
-        encoded: Clips.
-        config: Of the model.
-        soft: Distrust a share of the robot's cells, as in training.
+        encoded: The batch.
+        config: The model's config.
+        soft: Whether a share of the robot's cells gets mask 0.5 (`soft_mask`), as in training.
     """
     known = fuse(encoded.known_rgb, encoded.known_xyz, config)
     mask = first_frame_mask(config).to(known).expand(len(encoded), -1, -1, -1, -1)
-    drawn = [r for r in (encoded.robot_rgb, encoded.robot_xyz) if r is not None]
+    rendered = [r for r in (encoded.robot_rgb, encoded.robot_xyz) if r is not None]
     cells = encoded.robot_mask.to(known)
     return Condition(
         mask=mask,
         latents=known,
-        robot_mask=soften(cells, config.soft_mask if soft else 0.0) if drawn else None,
-        robot=torch.cat(drawn, 1 if config.fusion == "channel" else -1) if drawn else None,
+        robot_mask=soften(cells, config.soft_mask if soft else 0.0) if rendered else None,
+        robot=torch.cat(rendered, 1 if config.fusion == "channel" else -1) if rendered else None,
         control_input=encoded.control_input,
         image=encoded.image,
     )
@@ -229,15 +230,15 @@ def _points(video: Tensor) -> Tensor:
     return video.float().movedim(-1, 1)
 
 
-def _then_nothing(first: Tensor, config: DiffusionConfig) -> Tensor:
+def _then_zeros(first: Tensor, config: DiffusionConfig) -> Tensor:
     empty = first.new_zeros(*first.shape[:2], config.frames - 1, *first.shape[3:])
     return torch.cat([first, empty], 2)
 
 
 def _pool(weights: Tensor) -> Tensor:
     """[B, T, H, W] to the mean over each cell [B, 1, t, h, w]."""
-    spread = torch.cat([weights[:, :1].expand(-1, CELL[0] - 1, -1, -1), weights], 1)
-    return torch.nn.functional.avg_pool3d(spread[:, None], CELL)
+    padded = torch.cat([weights[:, :1].expand(-1, CELL[0] - 1, -1, -1), weights], 1)
+    return torch.nn.functional.avg_pool3d(padded[:, None], CELL)
 
 
 def _check(arrays: dict[str, Tensor], config: DiffusionConfig) -> None:
@@ -259,8 +260,12 @@ def _check(arrays: dict[str, Tensor], config: DiffusionConfig) -> None:
     for name, shape in shapes.items():
         value = arrays.get(name)
         if value is not None and tuple(value.shape[1:]) != shape:
-            raise InputError(f"clips' {name}", value=tuple(value.shape[1:]), allowed=str(shape))
+            raise InputError(
+                f"shape of the videos' {name}", value=tuple(value.shape[1:]), allowed=str(shape)
+            )
     if token_source and token_source not in arrays:
-        raise InputError(f"{config.control} control needs the clips' {token_source}")
+        raise InputError(
+            f"'{config.control}' control needs {token_source}", hint=f"give `{token_source}`"
+        )
     if ("rgb" in arrays) != ("xyz" in arrays):
-        raise InputError("clips need both rgb and xyz of what happened, or neither")
+        raise InputError("the true video needs both rgb and xyz, or neither")

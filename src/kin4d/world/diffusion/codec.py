@@ -16,34 +16,34 @@ from kin4d.world.diffusion.pca_codec import PcaCodec as PcaCodec
 from kin4d.world.diffusion.pca_codec import fit_pca as fit_pca
 
 VERSION = 1
-"""Of a codec's file; others are refused."""
+"""Format version of codec files."""
 
 POINTMAP_MEAN, POINTMAP_STD = -0.17, 1.36
-"""Of the VAE's already normalised latents of pointmaps, as published models expect them."""
+"""Of the VAE's normalised latents of pointmaps: mean and standard deviation of published models."""
 
 
 class VideoCodec(Protocol):
-    """Turns videos into latents of cells: 4 frames by 8 x 8 px, the first frame on its own."""
+    """Encodes videos as latents of cells, 4 frames by 8 x 8 px; the first frame has its own."""
 
     def encode(self, video: Tensor, modality: Modality) -> Tensor:
         """[B, 3, T, H, W] in [-1, 1] to [B, C, 1 + (T - 1) / 4, H / 8, W / 8], about unit size."""
         ...
 
     def decode(self, latents: Tensor, modality: Modality) -> Tensor:
-        """Back from `encode`, within [-1, 1]."""
+        """Inverse of `encode`, within [-1, 1]."""
         ...
 
     def importance(self, modality: Modality) -> Tensor:
-        """[C]: weight of a squared error in each number, with mean 1."""
+        """[C]: weight of the squared error of each channel, with mean 1."""
         ...
 
 
 class VaeCodec(nn.Module):
-    """AutoencoderKLWan, shared by both modalities; latents of pointmaps are scaled once more.
+    """AutoencoderKLWan for both modalities; latents of pointmaps have a further normalisation.
 
     Args:
-        vae: Trained; its config knows mean and deviation of its latents.
-        pointmap: Mean and deviation of normalised latents of pointmaps.
+        vae: A trained VAE, with mean and standard deviation of its latents in its config.
+        pointmap: Mean and standard deviation of the normalised latents of pointmaps.
     """
 
     vae: Any
@@ -57,7 +57,7 @@ class VaeCodec(nn.Module):
         self.channels = int(vae.config.z_dim)
 
     def train(self, mode: bool = True) -> VaeCodec:
-        """A codec is done learning."""
+        """No effect: a codec is fixed."""
         return super().train(False)
 
     def encode(self, video: Tensor, modality: Modality) -> Tensor:
@@ -78,7 +78,7 @@ class VaeCodec(nn.Module):
             return self.vae.decode(latents * std + mean).sample
 
     def importance(self, modality: Modality) -> Tensor:
-        """A trained space: all numbers count alike."""
+        """Equal weights."""
         return torch.ones(self.channels, device=self.vae.device)
 
     def _moments(self, like: Tensor) -> tuple[Tensor, Tensor]:
@@ -91,14 +91,14 @@ AnyCodec = PcaCodec | VaeCodec
 
 
 def make_codec(config: DiffusionConfig) -> AnyCodec:
-    """A codec of the config's form, with nothing learned."""
+    """An untrained codec of a config."""
     if config.codec == "pca":
         return PcaCodec(config.latent_channels)
     return VaeCodec(make_vae(width=config.vae_width, channels=config.latent_channels))
 
 
 def make_vae(*, width: int, channels: int) -> Any:
-    """An untrained AutoencoderKLWan whose latents are taken as they are."""
+    """An untrained AutoencoderKLWan, whose latents are not normalised."""
     wan = require("diffusers", extra="world", purpose="the Wan VAE")
     return wan.AutoencoderKLWan(
         base_dim=width,
@@ -108,8 +108,8 @@ def make_vae(*, width: int, channels: int) -> Any:
     )
 
 
-def codec_facts(codec: AnyCodec) -> dict:
-    """What `load_codec` has to know besides the tensors."""
+def codec_metadata(codec: AnyCodec) -> dict:
+    """Type and config of a codec, which `codec_from` takes."""
     if isinstance(codec, PcaCodec):
         return {"form": "pca", "channels": codec.channels}
     own = {k: v for k, v in dict(codec.vae.config).items() if not k.startswith("_")}
@@ -118,25 +118,30 @@ def codec_facts(codec: AnyCodec) -> dict:
 
 def save_codec(path: str | Path, codec: AnyCodec, metadata: dict | None = None) -> None:
     """Write a codec that `load_codec` reads."""
-    header = {**(metadata or {}), "model": "codec", "version": VERSION, "codec": codec_facts(codec)}
+    header = {
+        **(metadata or {}),
+        "model": "codec",
+        "version": VERSION,
+        "codec": codec_metadata(codec),
+    }
     save_tensors(path, codec.state_dict(), header)
 
 
 def load_codec(path: str | Path) -> AnyCodec:
-    """Read what `save_codec` wrote."""
+    """Load a codec that `save_codec` wrote."""
     tensors, metadata = read_weights(
         path, model="codec", version=VERSION, train="kin4d train codec"
     )
     return codec_from(metadata["codec"], tensors)
 
 
-def codec_from(facts: dict, tensors: dict[str, Tensor]) -> AnyCodec:
-    """The codec of `codec_facts` and a state dict."""
-    if facts["form"] == "pca":
-        codec = PcaCodec(facts["channels"])
+def codec_from(metadata: dict, tensors: dict[str, Tensor]) -> AnyCodec:
+    """The codec of `codec_metadata` and a state dict."""
+    if metadata["form"] == "pca":
+        codec = PcaCodec(metadata["channels"])
     else:
         wan = require("diffusers", extra="world", purpose="the Wan VAE")
-        codec = VaeCodec(wan.AutoencoderKLWan(**facts["vae"]), tuple(facts["pointmap"]))
+        codec = VaeCodec(wan.AutoencoderKLWan(**metadata["vae"]), tuple(metadata["pointmap"]))
     check_state_dict(codec.state_dict(), tensors)
     codec.load_state_dict(tensors)
     return codec

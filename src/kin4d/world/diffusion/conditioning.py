@@ -1,7 +1,7 @@
-"""Condition: the known first frame and the known robot, as a world model takes them in.
+"""Condition: first frame and robot as inputs of the transformer.
 
-Mask codes are the published ones: 1 known colours, 0.5 roughly known geometry, 0 to be imagined,
-and on the robot 1, or 0.5 for a share of its cells so that its drawing is not trusted blindly.
+Mask values are those of the paper: 1 for known colours, 0.5 for roughly known geometry, 0 for what
+is to be predicted; on the robot 1, or 0.5 for a random share of its cells in training.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from kin4d.world.diffusion.control import CONTROLS
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Condition:
-    """B samples. Never changed in place.
+    """Condition of B samples.
 
     Attributes:
         mask: [B, 4 m, t, h, w'] of the first frame; m modalities are stacked on channels.
-        latents: [B, m C, t, h, w'] first frame, then what the flow starts from, or nothing.
+        latents: [B, m C, t, h, w'] first frame, followed by the composite or by zeros.
         robot_mask: [B, 1, t, h, w] 1 on the robot's cells, 0.5 on softened ones.
-        robot: [B, n C, t, h, w] or [B, C, t, h, n w]: latents of the drawn robot in n modalities.
+        robot: [B, n C, t, h, w] or [B, C, t, h, n w] latents of the rendered robot, n modalities.
         control_input: Actions [B, T, a] float, hashed words [B, L] int64, or text embeddings
             [B, L, text_dim].
         image: [B, N, image_dim] tokens of an image encoder.
@@ -38,20 +38,20 @@ class Condition:
     image: Tensor | None = None
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Condition:
-        """On a device; floating-point tensors in a type."""
+        """The condition on a device; floating-point tensors converted to `dtype`."""
         moved = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None:
-                kind = dtype if value.is_floating_point() else None
-                moved[field.name] = value.to(device=device, dtype=kind)
+                value_dtype = dtype if value.is_floating_point() else None
+                moved[field.name] = value.to(device=device, dtype=value_dtype)
         return Condition(**moved)
 
     def without_robot(self, which: Tensor | None = None) -> Condition:
-        """The same, but nothing is told about the robot.
+        """The condition with the robot and its actions set to zero.
 
         Args:
-            which: [B] bool: in these samples; in all if None.
+            which: [B] bool: the samples; all if None.
         """
         size = len(self.mask)
         kept = (
@@ -68,12 +68,12 @@ class Condition:
 
 
 def fuse(rgb: Tensor, xyz: Tensor, config: DiffusionConfig) -> Tensor:
-    """Two modalities [B, C, t, h, w] as one, side by side or stacked."""
+    """Two modalities [B, C, t, h, w] as one tensor: side by side, or stacked on channels."""
     return torch.cat([rgb, xyz], 1 if config.fusion == "channel" else -1)
 
 
 def split(fused: Tensor, config: DiffusionConfig) -> tuple[Tensor, Tensor]:
-    """Back from `fuse`."""
+    """Inverse of `fuse`."""
     rgb, xyz = fused.chunk(2, 1 if config.fusion == "channel" else -1)
     return rgb, xyz
 
@@ -88,7 +88,7 @@ def first_frame_mask(config: DiffusionConfig) -> Tensor:
 
 
 def pool_mask(mask: Tensor) -> Tensor:
-    """Robot pixels to cells, as published: every eighth pixel, and any of a cell's four frames.
+    """Robot mask of cells, as published: every eighth pixel, the maximum of a cell's four frames.
 
     Args:
         mask: [B, T, H, W] bool or 0..1.
@@ -102,7 +102,7 @@ def pool_mask(mask: Tensor) -> Tensor:
 
 
 def soften(mask: Tensor, share: float) -> Tensor:
-    """A random share of the cells that are 1 become 0.5."""
+    """The mask with a random share of its ones set to 0.5."""
     if share == 0:
         return mask
     chosen = (torch.rand(mask.shape, device=mask.device) < share) & (mask == 1)
@@ -110,7 +110,7 @@ def soften(mask: Tensor, share: float) -> Tensor:
 
 
 def ramp(height: int, width: int) -> Tensor:
-    """[3, H, W] in [-1, 1]: the uniform pointmap published models take for the first geometry.
+    """[3, H, W] in [-1, 1]: the uniform pointmap that published models take for the first frame.
 
     X grows to the right, Y downwards, and Z falls downwards.
     """
@@ -133,7 +133,7 @@ def control_cells(config: DiffusionConfig) -> Tensor:
 
 
 def check_condition(condition: Condition, config: DiffusionConfig) -> None:
-    """Refuse a condition that another config's model would take."""
+    """Raise `InputError` if a condition does not fit a config."""
     b = len(condition.mask)
     c, t, h, w = config.fused
     wanted: dict[str, tuple[int, ...]] = {
@@ -148,8 +148,14 @@ def check_condition(condition: Condition, config: DiffusionConfig) -> None:
         value = getattr(condition, name)
         if value is None or tuple(value.shape) != shape:
             got = None if value is None else tuple(value.shape)
-            raise InputError(f"condition '{name}'", value=got, allowed=str(shape))
+            raise InputError(f"shape of the condition's '{name}'", value=got, allowed=str(shape))
     if control.token_source and condition.control_input is None:
-        raise InputError(f"{config.control} control needs {control.token_source}", hint="give them")
+        raise InputError(
+            f"'{config.control}' control needs {control.token_source}",
+            hint="give them as `control_input`",
+        )
     if config.image_dim and condition.image is None:
-        raise InputError("this model takes the tokens of an image encoder", hint="give them")
+        raise InputError(
+            "this model needs the tokens of an image encoder",
+            hint="give them as `image`; see `image_tokens`",
+        )

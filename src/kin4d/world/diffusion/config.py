@@ -25,34 +25,35 @@ MASK = 4
 
 @dataclass(frozen=True, kw_only=True)
 class DiffusionConfig:
-    """Sizes and forms of a world model; every grid and count of tokens follows from these.
+    """Sizes and options of a diffusion world model; all grids and token counts follow from these.
 
     Attributes:
         frames: T = 4 k + 1.
         height, width: Of images, px; multiples of 8 times the patch.
         codec: "pca": a fixed linear basis of patches. "vae": AutoencoderKLWan.
-        latent_channels: Numbers per cell and modality.
+        latent_channels: Channels of a latent cell, for each modality.
         vae_width: Channels of the VAE's first layer.
-        init: Where the flow begins. "noise": as in the paper. "composite": the known robot drawn
-            over the first frame, plus noise, so that only what changes has to be learned.
+        init: Initial state of the flow. "noise": as in the paper. "composite": the rendered robot
+            over the first frame, plus noise, so that only changes have to be learned.
         init_noise: Standard deviation of the noise on the composite, in normalised latents.
         fusion: RGB and XYZ latents side by side on "width" (the paper) or stacked on "channel",
             with half the tokens.
         control: How the robot enters the condition; see `kin4d.world.diffusion.control`.
         first_frame_geometry: Of the condition: a uniform "ramp" (the paper) or the true "pointmap".
-        layers, heads, head_dim, ffn: Of the transformer.
+        layers, heads, head_dim, ffn: Sizes of the transformer.
         patch: Rows and columns of cells in a token.
-        robot_patch: Rows and columns of cells in one of the robot's context tokens.
-        robot_width: Channels of their bottleneck.
-        text_dim: Numbers per word that come in.
-        image_dim: Numbers per token of an image encoder, 0 for none.
-        frequencies: Of the embedding of the flow's time.
+        robot_patch: Rows and columns of cells in a context token of the robot.
+        robot_width: Channels of the bottleneck of these tokens.
+        text_dim: Features per word of the text embedding.
+        image_dim: Features per token of an image encoder, 0 for none.
+        frequencies: Of the embedding of the flow time.
         actions: Numbers per frame of `embedding` control.
-        soft_mask: Share of the robot's cells whose mask is 0.5 instead of 1 in training.
-        drop_control: Share of training samples without the robot in their condition, which guidance
-            needs.
-        target: What the network predicts: the "velocity" of the flow or where it ends, "x0".
-        shift: Of the flow's times towards noise, in training and sampling alike.
+        soft_mask: Share of the robot's cells whose mask is 0.5 instead of 1 in training, so that
+            the model does not rely on the rendering alone.
+        drop_control: Share of training samples without the robot in their condition, as
+            classifier-free guidance needs.
+        target: Prediction target: the "velocity" of the flow, or its end state "x0".
+        shift: Shift of flow times towards noise, in training and sampling.
     """
 
     frames: int = 49
@@ -89,19 +90,23 @@ class DiffusionConfig:
                 least = 0 if field.name == "image_dim" else 1
                 if not isinstance(value, int) or value < least:
                     raise _wrong(field.name, value, f"an integer >= {least}")
-        for name, allowed in _FORMS.items():
+        for name, allowed in _CHOICES.items():
             if getattr(self, name) not in get_args(allowed):
                 raise _wrong(name, getattr(self, name), ", ".join(get_args(allowed)))
         for name in ("soft_mask", "drop_control"):
             if not 0 <= getattr(self, name) < 1:
                 raise _wrong(name, getattr(self, name), "a share, 0 <= share < 1")
         if self.init_noise < 0 or self.shift <= 0:
-            raise InputError("init_noise must not be negative, and shift must be positive")
+            raise InputError(
+                "world config 'init_noise' and 'shift'",
+                value=(self.init_noise, self.shift),
+                allowed="init_noise >= 0 and shift > 0",
+            )
         if self.init == "composite" and self.first_frame_geometry == "ramp":
             raise _wrong(
                 "first_frame_geometry",
                 self.first_frame_geometry,
-                "'pointmap', for the composite shows true geometry",
+                "'pointmap', since init 'composite' contains the true geometry",
             )
         if self.frames % CELL[0] != 1 or self.frames < 5:
             raise _wrong("frames", self.frames, "4 k + 1, at least 5")
@@ -118,7 +123,7 @@ class DiffusionConfig:
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Latent frames, rows and columns of one modality."""
+        """Frames, rows and columns of the latents of one modality."""
         return (
             1 + (self.frames - 1) // CELL[0],
             self.height // CELL[1],
@@ -127,7 +132,7 @@ class DiffusionConfig:
 
     @property
     def stacked(self) -> int:
-        """Modalities stacked on channels."""
+        """Number of modalities stacked on channels."""
         return 2 if self.fusion == "channel" else 1
 
     @property
@@ -138,37 +143,37 @@ class DiffusionConfig:
 
     @property
     def in_channels(self) -> int:
-        """Noisy latents, mask, condition."""
+        """Input channels of the transformer: noisy latents, mask, condition."""
         return (2 * self.latent_channels + MASK) * self.stacked
 
     @property
     def inner(self) -> int:
-        """Numbers per token."""
+        """Features per token."""
         return self.heads * self.head_dim
 
     @property
     def tokens(self) -> int:
-        """The transformer works on."""
+        """Number of tokens in the transformer."""
         _, t, h, w = self.fused
         return t * (h // self.patch) * (w // self.patch)
 
     @property
     def robot_grid(self) -> tuple[int, int, int]:
-        """Robot tokens of one modality: frames, rows, columns."""
+        """Context tokens of the robot in one modality: frames, rows, columns."""
         t, h, w = self.grid
         return t, h // self.robot_patch, w // self.robot_patch
 
     def to_dict(self) -> dict[str, int | float | str]:
-        """As JSON takes it."""
+        """For JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> DiffusionConfig:
-        """Back from `to_dict`; an unknown key means a newer version wrote it."""
+        """The config of `to_dict`; unknown keys, which newer versions write, are refused."""
         return config_of(cls, {_ON_DISK.get(name, name): value for name, value in values.items()})
 
 
-# Names that earlier weights have in their headers.
+# Field names in the headers of earlier weights.
 _ON_DISK: dict[str, str] = {
     "start": "init",
     "start_noise": "init_noise",
@@ -177,7 +182,7 @@ _ON_DISK: dict[str, str] = {
     "arm_width": "robot_width",
 }
 
-_FORMS = {
+_CHOICES = {
     "codec": CodecForm,
     "init": FlowInit,
     "fusion": Fusion,

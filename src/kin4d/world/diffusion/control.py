@@ -25,8 +25,8 @@ class RobotControl(NamedTuple):
     """The robot alone, as videos.
 
     Attributes:
-        rgb: [B, 3, T, H, W] in [-1, 1], black where it is not.
-        xyz: [B, 3, T, H, W] in [-1, 1], black where it is not.
+        rgb: [B, 3, T, H, W] in [-1, 1], -1 outside it.
+        xyz: [B, 3, T, H, W] in [-1, 1], -1 outside it.
         mask: [B, T, H, W] bool.
     """
 
@@ -52,12 +52,12 @@ class Control:
     """One way of conditioning on the robot.
 
     Attributes:
-        modalities: Modalities whose mask and condition take the drawn robot.
-        draw: The robot as a video for a modality's half, and the modality it is encoded as.
+        modalities: Modalities whose mask and condition contain the rendered robot.
+        draw: The robot as a video for a modality, and the modality that it is encoded as.
         from_frame: First latent frame with the robot; the published forms differ in it.
         visible_modalities: Modalities of the composite that may show the robot; the initial state
             must not contain what the control leaves out.
-        token_source: Input that is embedded instead of drawn: "actions", "words" or None.
+        token_source: Input that is embedded instead of rendered: "actions", "words" or None.
     """
 
     modalities: tuple[Modality, ...] = ()
@@ -79,8 +79,8 @@ def _depth(robot: RobotControl, modality: Modality) -> tuple[Tensor, Modality]:
     return _grey(robot.xyz[:, 2]), "rgb"
 
 
-def _grey(picture: Tensor) -> Tensor:
-    return picture[:, None].expand(-1, 3, -1, -1, -1)
+def _grey(video: Tensor) -> Tensor:
+    return video[:, None].expand(-1, 3, -1, -1, -1)
 
 
 _BOTH: tuple[Modality, ...] = ("rgb", "xyz")
@@ -120,12 +120,12 @@ class ActionEncoder(nn.Module):
 
 
 class TextEncoder(nn.Module):
-    """Words, hashed to a table, or embeddings of a text encoder given as they are."""
+    """Words by a hashed embedding table, or the embeddings of a given text encoder."""
 
     def __init__(self, config: DiffusionConfig, project: nn.Module) -> None:
         super().__init__()
         self.table = nn.Embedding(WORDS, config.text_dim)
-        # The transformer's own; kept out of this module's parameters, or they would count twice.
+        # In a tuple, since it is the transformer's and must not be registered here again.
         self._project = (project,)
 
     def channels(self, control_input: Tensor) -> None:
@@ -137,20 +137,20 @@ class TextEncoder(nn.Module):
 
 
 def hash_words(texts: Sequence[str], *, length: int = 16) -> Tensor:
-    """[B, length] int64: the words of each text, the same in every process and on every machine.
+    """[B, length] int64: hashes of the words of each text, the same on every machine.
 
     Args:
-        texts: In any language that puts blanks between words.
-        length: Words that are kept; shorter texts are filled up with 0.
+        texts: In any language that separates words by spaces.
+        length: Number of words; longer texts are cut, shorter ones padded with 0.
     """
     ids = torch.zeros(len(texts), length, dtype=torch.int64)
     for row, text in zip(ids, texts, strict=True):
-        for place, word in enumerate(re.findall(r"\w+", text.lower())[:length]):
-            row[place] = 1 + zlib.crc32(word.encode()) % (WORDS - 1)
+        for index, word in enumerate(re.findall(r"\w+", text.lower())[:length]):
+            row[index] = 1 + zlib.crc32(word.encode()) % (WORDS - 1)
     return ids
 
 
 def _by_latent_frame(actions: Tensor) -> Tensor:
-    """[B, T, a] to [B, t, 4 a]; the first frame's stand four times."""
+    """[B, T, a] to [B, t, 4 a]; those of the first frame are repeated four times."""
     first = actions[:, :1].expand(-1, CELL[0] - 1, -1)
     return torch.cat([first, actions], 1).unflatten(1, (-1, CELL[0])).flatten(2)

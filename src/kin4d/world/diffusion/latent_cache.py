@@ -1,4 +1,4 @@
-"""Latents: episodes as a generator takes them, encoded once and kept on disk."""
+"""LatentCache: latents of episodes, encoded once and kept on disk for training."""
 
 from __future__ import annotations
 
@@ -17,34 +17,36 @@ from kin4d.world.diffusion.latent_video import LatentVideoModel
 from kin4d.world.diffusion.model import video_batch_of
 from kin4d.world.episode_observation import episode_observation, random_episodes
 
-_DIFFERS = 12 / 127.5  # of colours between -1 and 1: where the composite does not hold
-_EXTRA = 8.0  # weight in the loss of such pixels, beyond that of others
+CHANGED = 12 / 127.5
+"""Difference of colours in [-1, 1] from the composite at which a pixel has changed."""
+CHANGED_WEIGHT = 9.0
+"""Weight of changed pixels in the loss, against 1 of others: there are few of them."""
 
 
 def episode_videos(episode: Episode, config: DiffusionConfig) -> VideoBatch:
-    """An episode as a batch of one clip; what the composite does not show counts more."""
+    """An episode as a batch of one video; pixels that differ from the composite weigh more."""
     observation, video = episode_observation(episode), episode.video
     known = video_batch_of([observation], config)
-    shown = composite_of(known, config)[0].permute(0, 2, 3, 4, 1).numpy()
+    composite = composite_of(known, config)[0].permute(0, 2, 3, 4, 1).numpy()
     true = video.rgb[None].astype(np.float32) / 127.5 - 1
-    differs = (np.abs(true - shown).max(-1) > _DIFFERS) & (video.mask[None] != ROBOT)
-    weight = 1 + _EXTRA * differs.astype(np.float32)
+    differs = (np.abs(true - composite).max(-1) > CHANGED) & (video.mask[None] != ROBOT)
+    weight = np.where(differs, CHANGED_WEIGHT, 1.0).astype(np.float32)
     return video_batch_of([observation], config, truth=[video], loss_weight=weight)
 
 
 class LatentCache:
-    """Encoded episodes of a store; each is encoded when it is first asked for.
+    """Latents of the episodes of a store, each encoded on first use.
 
     Args:
-        folder: Where they are kept, for this generator's config and codec alone.
+        folder: Where they are kept; one folder for one config and codec.
         store: The episodes.
-        video_model: What encodes them.
+        video_model: The model that encodes them.
     """
 
     def __init__(
         self, folder: str | Path, store: EpisodeSource, video_model: LatentVideoModel
     ) -> None:
-        self._folder, self._store, self._generator = Path(folder), store, video_model
+        self._folder, self._store, self._video_model = Path(folder), store, video_model
 
     def __getitem__(self, number: int) -> LatentBatch:
         file = self._folder / f"{number:06d}.safetensors"
@@ -52,7 +54,7 @@ class LatentCache:
             tensors, _ = load_tensors(file)
             return LatentBatch(**{name: _whole(tensor) for name, tensor in tensors.items()})
         episode = self._store.episode(number)
-        encoded = self._generator.encode(episode_videos(episode, self._generator.config))
+        encoded = self._video_model.encode(episode_videos(episode, self._video_model.config))
         halved = {name: _half(tensor) for name, tensor in encoded.tensors().items()}
         self._folder.mkdir(parents=True, exist_ok=True)
         save_tensors(file, halved, {"episode": episode.name})
@@ -61,11 +63,11 @@ class LatentCache:
     def batches(
         self, numbers: Sequence[int], *, batch: int, seed: int, step: int = 0
     ) -> Iterator[LatentBatch]:
-        """Without end; a batch depends on seed and step alone."""
-        for _, some in random_episodes(numbers, batch, seed, step):
-            found = [self[number].tensors() for number in some]
+        """Endless random batches; a batch depends on seed and step alone."""
+        for _, chosen in random_episodes(numbers, batch, seed, step):
+            batches = [self[number].tensors() for number in chosen]
             yield LatentBatch(
-                **{name: torch.cat([one[name] for one in found]) for name in found[0]}
+                **{name: torch.cat([one[name] for one in batches]) for name in batches[0]}
             )
 
 

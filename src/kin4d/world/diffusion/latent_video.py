@@ -1,4 +1,4 @@
-"""Generator: a codec and a transformer that imagine together; one object to train, save and use."""
+"""LatentVideoModel: a codec and a transformer, as one network to train, save, load and sample."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kin4d.world.diffusion.batch import (
     condition_of,
     encode_videos,
 )
-from kin4d.world.diffusion.codec import AnyCodec, codec_facts, codec_from
+from kin4d.world.diffusion.codec import AnyCodec, codec_from, codec_metadata
 from kin4d.world.diffusion.conditioning import Condition, fuse, split
 from kin4d.world.diffusion.config import DiffusionConfig
 from kin4d.world.diffusion.rectified_flow import flow_loss, sample_flow
@@ -28,12 +28,12 @@ from kin4d.world.diffusion.transformer import WorldTransformer
 from kin4d.world.diffusion.xyz_normalisation import from_unit
 
 MODEL, VERSION = "flow world", 1
-"""Kind and layout of the weights; others are refused."""
+"""Model name and format version in the metadata of weights."""
 
 CODEC_FILE = "codec.safetensors"
-"""Beside the weights of a run that has not ended."""
+"""File of the codec in the folder of an unfinished run."""
 
-_CHANGED = 0.1  # in [-1, 1]: a pixel that differs by this from the start shows something new
+_CHANGED = 0.1  # difference of values in [-1, 1] from the composite, at which pixels have changed
 
 
 class VideoOutput(NamedTuple):
@@ -49,7 +49,7 @@ class VideoOutput(NamedTuple):
 
 
 class LatentVideoModel(nn.Module):
-    """The generative half of a world model. Only the transformer learns; the codec is done."""
+    """Predicts latents of videos; the transformer is trained, the codec is fixed."""
 
     def __init__(
         self, config: DiffusionConfig, codec: AnyCodec, transformer: WorldTransformer | None = None
@@ -57,7 +57,7 @@ class LatentVideoModel(nn.Module):
         super().__init__()
         if codec.channels != config.latent_channels:
             raise InputError(
-                "this codec has another number of latent channels than the config",
+                "latent channels of the codec differ from those of the config",
                 value=codec.channels,
                 allowed=str(config.latent_channels),
             )
@@ -66,21 +66,21 @@ class LatentVideoModel(nn.Module):
         self.transformer = transformer if transformer is not None else WorldTransformer(config)
 
     def forward(self, noisy: Tensor, times: Tensor, condition: Condition) -> Tensor:
-        """The transformer's output; see there."""
+        """See `WorldTransformer.forward`."""
         return self.transformer(noisy, times, condition)
 
     @property
     def device(self) -> torch.device:
-        """Where it works; a transformer that is offloaded rests elsewhere, the codec does not."""
+        """The device of its inputs, which is the codec's: an offloaded transformer is elsewhere."""
         return next(self.codec.parameters()).device
 
     @torch.no_grad()
-    def encode(self, clips: VideoBatch) -> LatentBatch:
-        """Clips as latents; worth keeping, for they do not change while the transformer learns."""
-        return encode_videos(clips, self.config, self.codec)
+    def encode(self, videos: VideoBatch) -> LatentBatch:
+        """Latents of videos. The codec is fixed, so they can be kept (`LatentCache`)."""
+        return encode_videos(videos, self.config, self.codec)
 
     def importance(self) -> Tensor:
-        """[1, m C, 1, 1, w']: weight of an error in each latent number."""
+        """[1, m C, 1, 1, w']: weight of the squared error of each latent channel."""
         width = self.config.grid[2]
         modalities = [
             self.codec.importance(modality).view(1, -1, 1, 1, 1).expand(-1, -1, -1, -1, width)
@@ -91,25 +91,25 @@ class LatentVideoModel(nn.Module):
     @torch.no_grad()
     def imagine(
         self,
-        clips: VideoBatch | LatentBatch,
+        videos: VideoBatch | LatentBatch,
         *,
         steps: int = 4,
         seed: int = 0,
         guidance: float = 1.0,
         progress: Callable[[Any], Any] = lambda steps: steps,
     ) -> VideoOutput:
-        """What follows from first frames and robots; what happened is not looked at.
+        """Predict videos from first frames and robots; true videos in the batch are not used.
 
         Args:
-            clips: What is known.
-            steps: Of the flow; one is regression.
-            seed: Another seed is another future.
-            guidance: See `kin4d.world.diffusion.rectified_flow.sample`.
+            videos: The batch.
+            steps: Sampling steps; one is plain regression.
+            seed: Seed of the noise.
+            guidance: Guidance scale; see `kin4d.world.diffusion.rectified_flow.sample_flow`.
             progress: Wraps the iterable of steps.
         """
-        encoded = clips if isinstance(clips, LatentBatch) else self.encode(clips)
-        kind = self.transformer.proj_out.weight.dtype
-        condition = condition_of(encoded, self.config, soft=False).to(self.device, kind)
+        encoded = videos if isinstance(videos, LatentBatch) else self.encode(videos)
+        dtype = self.transformer.proj_out.weight.dtype
+        condition = condition_of(encoded, self.config, soft=False).to(self.device, dtype)
         latents = sample_flow(
             self,
             condition,
@@ -119,41 +119,42 @@ class LatentVideoModel(nn.Module):
             guidance=guidance,
             progress=progress,
         )
-        start = None
-        if isinstance(clips, VideoBatch) and self.config.init == "composite":
-            start = composite_of(clips, self.config)
-        return self.decode(latents, encoded, start)
+        composite = None
+        if isinstance(videos, VideoBatch) and self.config.init == "composite":
+            composite = composite_of(videos, self.config)
+        return self.decode(latents, encoded, composite)
 
     @torch.no_grad()
     def decode(
-        self, latents: Tensor, encoded: LatentBatch, start: tuple[Tensor, Tensor] | None = None
+        self, latents: Tensor, encoded: LatentBatch, composite: tuple[Tensor, Tensor] | None = None
     ) -> VideoOutput:
-        """Fused latents as videos.
+        """Decode fused latents.
 
         Args:
             latents: [B, m C, t, h, w'].
-            encoded: The clips they belong to.
-            start: RGB and XYZ of the composite [B, 3, T, H, W] in [-1, 1]: what the codec loses of
-                it is given back wherever nothing has changed.
+            encoded: The batch they belong to.
+            composite: RGB and XYZ of the composite [B, 3, T, H, W] in [-1, 1]: where nothing has
+                changed, the codec's error on it is subtracted.
         """
-        videos = []
+        decoded = []
         known = (encoded.known_rgb, encoded.known_xyz)
         for number, modality in enumerate(("rgb", "xyz")):
             video = self.codec.decode(split(latents, self.config)[number], modality).float()
-            if start is not None:
-                same = self.codec.decode(known[number], modality).float()
-                changed = (video - same).abs().amax(1, keepdim=True) / _CHANGED
-                video = video + torch.exp(-changed.square()) * (start[number].to(same) - same)
-            videos.append(video)
-        colours = ((videos[0] + 1) * 127.5).round().clamp(0, 255).to(torch.uint8)
-        points = from_unit(videos[1], encoded.bounds)
+            if composite is not None:
+                before = self.codec.decode(known[number], modality).float()
+                changed = (video - before).abs().amax(1, keepdim=True) / _CHANGED
+                lost = composite[number].to(before) - before
+                video = video + torch.exp(-changed.square()) * lost
+            decoded.append(video)
+        colours = ((decoded[0] + 1) * 127.5).round().clamp(0, 255).to(torch.uint8)
+        points = from_unit(decoded[1], encoded.bounds)
         return VideoOutput(colours.movedim(1, -1), points.movedim(1, -1))
 
 
 def diffusion_loss(
     model: nn.Module, batch: VideoBatch | LatentBatch, done: float
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """The flow's loss, as `kin4d.training.train` asks for it; `model` may be wrapped."""
+    """The loss for `kin4d.training.train`; see `flow_loss`."""
     video_model = unwrapped(model)
     assert isinstance(video_model, LatentVideoModel)
     encoded = batch if isinstance(batch, LatentBatch) else video_model.encode(batch)
@@ -171,21 +172,21 @@ def save_latent_video_model(
         "model": MODEL,
         "version": VERSION,
         "config": video_model.config.to_dict(),
-        "codec": codec_facts(video_model.codec),
+        "codec": codec_metadata(video_model.codec),
     }
     save_tensors(path, video_model.state_dict(), header)
 
 
 def load_latent_video_model(name: str | Path) -> LatentVideoModel:
-    """The generator of a name, ready for use.
+    """Load a model in evaluation mode.
 
     Args:
-        name: One that ships ("tiny"), a .safetensors file, a folder of a run, ended or not, or
+        name: One that ships ("tiny"), a .safetensors file, a folder of a run, finished or not, or
             "owner/name" on the Hugging Face hub.
     """
     file = weights_file(name, "world")
     tensors, metadata = read_weights(
-        file, model=MODEL, version=VERSION, train="kin4d train object-world"
+        file, model=MODEL, version=VERSION, train="kin4d train diffusion"
     )
     config = DiffusionConfig.from_dict(metadata["config"])
     # Earlier weights call the condition encoder "teller".

@@ -1,4 +1,4 @@
-"""LoRA: large transformers learn in few numbers, kept in the files that published ones come in."""
+"""LoRA: fine-tune a large transformer by low-rank adapters, in the files of published ones."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from kin4d.world.diffusion.latent_video import VERSION, LatentVideoModel, diffus
 from kin4d.world.diffusion.transformer import ADDED, WorldTransformer
 
 RANK, ALPHA = 64, 32
+"""Of the published adapter."""
 LAYERS = ("to_q", "to_k", "to_v", "to_out.0")
-"""Of self- and cross-attention, in every block."""
+"""Adapted layers of self- and cross-attention, in every block."""
 
 LORA_FILE = "pytorch_lora_weights.safetensors"
 ADDED_FILE = "added_weights.safetensors"
@@ -28,12 +29,12 @@ _PREFIX = "transformer."
 
 
 def add_lora(transformer: WorldTransformer, *, rank: int = RANK, alpha: float = ALPHA) -> None:
-    """Freeze a transformer but for low-rank additions to attention and what is not Wan's.
+    """Freeze a transformer, except for adapters of attention and the parameters that are not Wan's.
 
     Args:
         transformer: Changed in place.
-        rank: Of the additions.
-        alpha: They count alpha / rank times.
+        rank: Of the adapters.
+        alpha: Their products are scaled by alpha / rank.
     """
     peft = require("peft", extra="world", purpose="LoRA")
     adapter: Any = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules=list(LAYERS))
@@ -55,17 +56,17 @@ def train_lora(
     dev: Iterable[VideoBatch] = (),
     data: dict | None = None,
 ) -> LatentVideoModel:
-    """Fine-tune a large generator; checkpoints hold what is learned alone, and resume exactly.
+    """Fine-tune a large model; checkpoints hold the trained parameters alone, and resume exactly.
 
     Args:
         make_batches: See `train_diffusion`.
         output: Folder of the run; both published files are written into it at the end.
         video_model: Changed in place; see `wan_weights.load_published` for one.
-        train_config: How.
-        rank: Of LoRA.
-        alpha: Of LoRA.
-        dev: Held-out clips that checkpoints are judged by.
-        data: What `make_batches` was made of.
+        train_config: Schedule and optimiser.
+        rank: Of the adapters.
+        alpha: Of the adapters.
+        dev: Held-out videos that checkpoints are validated on.
+        data: Description of the training data.
     """
     from kin4d.world.diffusion.train import evaluate_diffusion
 
@@ -94,7 +95,7 @@ def train_lora(
 
 
 def save_adapter(folder: str | Path, transformer: WorldTransformer) -> None:
-    """Write LoRA and added parameters as published ones are: two files, plain names."""
+    """Write adapters and added parameters to two files, as published ones are."""
     peft = require("peft", extra="world", purpose="LoRA")
     lora = peft.get_peft_model_state_dict(transformer)
     _write(Path(folder) / LORA_FILE, {f"{_PREFIX}{name}": value for name, value in lora.items()})
@@ -103,44 +104,52 @@ def save_adapter(folder: str | Path, transformer: WorldTransformer) -> None:
 
 
 def read_adapter(folder: str | Path) -> tuple[dict[str, tuple[Tensor, Tensor]], dict[str, Tensor]]:
-    """LoRA's two factors by the weight they belong to, and the added parameters by name."""
+    """The two LoRA factors of each weight, and the added parameters, by name."""
     lora, added = (read_plain(Path(folder) / name) for name in (LORA_FILE, ADDED_FILE))
     factors: dict[str, tuple[Tensor, Tensor]] = {}
     for name, down in lora.items():
         stem, found, rest = name.partition(".lora_A.")
         if not found:
             if ".lora_B." not in name:
-                raise InputError(f"{LORA_FILE} holds something else than LoRA", value=name)
+                raise InputError(
+                    f"{LORA_FILE} holds a tensor that is not of LoRA",
+                    value=name,
+                    allowed="names with .lora_A. or .lora_B.",
+                )
             continue
         up = lora.get(f"{stem}.lora_B.{rest}")
         if up is None or up.shape[1] != down.shape[0]:
-            raise InputError(f"{LORA_FILE} lacks the other half of a pair", value=name)
+            raise InputError(
+                f"{LORA_FILE} lacks the .lora_B. tensor that is a pair with this one", value=name
+            )
         factors[f"{stem.removeprefix(_PREFIX)}.weight"] = (down, up)
     if 2 * len(factors) != len(lora):
-        raise InputError(f"{LORA_FILE} has second halves of pairs whose first is missing")
+        raise InputError(f"{LORA_FILE} has .lora_B. tensors whose pair, .lora_A., is missing")
     unknown = sorted(name for name in added if not name.startswith(ADDED))
     if unknown:
         raise InputError(
-            f"{ADDED_FILE} holds what was never added", value=unknown[0], allowed=", ".join(ADDED)
+            f"{ADDED_FILE} holds a tensor that Kinema4D does not add",
+            value=unknown[0],
+            allowed=", ".join(ADDED),
         )
     return factors, added
 
 
 def fuse_lora(weight: Tensor, factors: tuple[Tensor, Tensor], scale: float) -> Tensor:
-    """A weight with its low-rank addition, which counts `scale` times."""
+    """A weight plus `scale` times the product of its LoRA factors."""
     down, up = factors
     return (weight.float() + scale * (up.float() @ down.float())).to(weight.dtype)
 
 
 def read_plain(path: Path) -> dict[str, Tensor]:
-    """Tensors of a safetensors file anybody wrote."""
+    """Tensors of a safetensors file without kin4d metadata."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     try:
         return load_file(existing_file(path))
     except (SafetensorError, OSError, ValueError) as error:
-        raise InputError(f"{path} is not a sound safetensors file: {error}") from error
+        raise InputError(f"{path} is not a readable safetensors file: {error}") from error
 
 
 def _write(path: Path, tensors: dict[str, Tensor]) -> None:

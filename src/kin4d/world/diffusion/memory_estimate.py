@@ -1,4 +1,4 @@
-"""Memory: what a generator will need, told before it is loaded."""
+"""Memory estimate of a diffusion world model, made before its weights are loaded."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _GB = 1e9
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryNeed:
-    """Bytes; weights are counted, the rest is a rough upper estimate.
+    """Bytes; those of weights are exact, the rest is a rough upper bound.
 
     Attributes:
         weights: Of the transformer.
-        block: The largest share of them that must be in place at once when offloaded.
+        block: The part of them that is on the device at once when blocks are offloaded.
         codec: Weights of the codec.
-        working: What is computed on the way.
+        working: Activations.
     """
 
     weights: int
@@ -30,11 +30,11 @@ class MemoryNeed:
     working: int
 
     def on_device(self, *, offload: bool) -> int:
-        """Bytes where the computing is done."""
+        """Bytes on the device that computes."""
         return (self.block if offload else self.weights) + self.codec + self.working
 
     def summary(self, *, offload: bool) -> str:
-        """In words."""
+        """One line for people."""
         parts = {
             "weights" if not offload else "weights, one block at a time": (
                 self.block if offload else self.weights
@@ -46,7 +46,7 @@ class MemoryNeed:
 
 
 def memory_need(config: DiffusionConfig, dtype: torch.dtype) -> MemoryNeed:
-    """Of imagining one clip. Nothing is allocated to find out."""
+    """Memory to predict one video; nothing is allocated to compute it."""
     from kin4d.world.diffusion.codec import make_codec
     from kin4d.world.diffusion.transformer import WorldTransformer
 
@@ -68,7 +68,7 @@ def memory_need(config: DiffusionConfig, dtype: torch.dtype) -> MemoryNeed:
 
 
 def free_bytes(device: torch.device) -> int:
-    """Free memory of a device; of a CPU, what the system can still give."""
+    """Free bytes of a device; of a CPU, what the system can still allocate."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     table = Path("/proc/meminfo")
@@ -76,23 +76,23 @@ def free_bytes(device: torch.device) -> int:
         for line in table.read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    return 2**63 - 1  # unknown: let it try
+    return 2**63 - 1  # unknown: assume that it fits
 
 
 def refuse_if_too_large(
     config: DiffusionConfig, dtype: torch.dtype, device: torch.device, *, offload: bool
 ) -> MemoryNeed:
-    """What is needed, or an `InputError` with the numbers if it is not there."""
+    """The memory needed; an `InputError` with the numbers if it is not free."""
     need = memory_need(config, dtype)
-    places = {device: need.on_device(offload=offload)}
+    needed = {device: need.on_device(offload=offload)}
     if offload:
         cpu = torch.device("cpu")
-        places[cpu] = places.get(cpu, 0) + need.weights
-    for place, bytes_ in places.items():
-        free = free_bytes(place)
+        needed[cpu] = needed.get(cpu, 0) + need.weights
+    for where, bytes_ in needed.items():
+        free = free_bytes(where)
         if bytes_ > free:
             raise InputError(
-                f"this model needs about {bytes_ / _GB:.1f} GB on {place}, "
+                f"this model needs about {bytes_ / _GB:.1f} GB on {where}, "
                 f"where {free / _GB:.1f} GB are free ({need.summary(offload=offload)})",
                 hint="use offload, a larger device, or a smaller model"
                 if not offload and device.type != "cpu"

@@ -1,4 +1,4 @@
-"""FlowWorld: a generator behind the call that every world model answers."""
+"""DiffusionWorldModel: a `LatentVideoModel` with the interface of every world model."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from kin4d.world.diffusion.config import DiffusionConfig
 from kin4d.world.diffusion.control import CONTROLS, hash_words
 from kin4d.world.diffusion.latent_video import LatentVideoModel, load_latent_video_model
 from kin4d.world.observation import Observation
-from kin4d.world.observation_cleanup import align_robot, fill_holes
+from kin4d.world.observation_cleanup import clean_observation
 
 ROBOT = 1
-_DEEPER = 0.03  # m: a robot that much behind imagined geometry is still in front: that is rough
+DEPTH_TOLERANCE = 0.03
+"""Metres by which the robot may lie behind predicted geometry, which is rough, and be visible."""
 
 
 class DiffusionWorldModel:
-    """Imagines pixels by flow matching.
+    """Predicts videos by flow matching.
 
     Args:
-        video_model: Trained.
-        steps: Of the flow.
-        guidance: See `kin4d.world.diffusion.rectified_flow.sample`.
+        video_model: A trained model.
+        steps: Sampling steps of the flow.
+        guidance: Guidance scale; see `kin4d.world.diffusion.rectified_flow.sample_flow`.
     """
 
     def __init__(
@@ -38,47 +39,47 @@ class DiffusionWorldModel:
     def load(
         cls, name: str | Path, *, steps: int = 4, guidance: float = 1.0
     ) -> DiffusionWorldModel:
-        """Of weights by name; see `load_latent_video_model`."""
+        """Load weights by name; see `load_latent_video_model`."""
         return cls(load_latent_video_model(name), steps=steps, guidance=guidance)
 
     @property
     def size(self) -> tuple[int, int]:
-        """Height and width in pixels that it works at."""
+        """Height and width in pixels of its images."""
         return self.video_model.config.height, self.video_model.config.width
 
     @property
     def frames(self) -> int:
-        """Frames that it imagines at once."""
+        """Frames of its window."""
         return self.video_model.config.frames
 
     def imagine(self, observation: Observation, *, seed: int | None = None) -> PointmapVideo:
-        """What happens.
+        """Predict the video.
 
         Args:
             observation: Of the model's size and number of frames.
-            seed: Of one of many futures; None for their mean, in a single step.
+            seed: Seed of a sample; None predicts the mean, in a single step.
         """
-        observation = align_robot(fill_holes(observation))
-        clips = video_batch_of([observation], self.video_model.config)
-        found = self.video_model.imagine(
-            clips,
+        observation = clean_observation(observation)
+        videos = video_batch_of([observation], self.video_model.config)
+        predicted = self.video_model.imagine(
+            videos,
             steps=1 if seed is None else self.steps,
             seed=seed or 0,
             guidance=self.guidance,
         )
-        rgb, xyz = found.rgb[0].cpu().numpy(), found.xyz[0].cpu().numpy()
+        rgb, xyz = predicted.rgb[0].cpu().numpy(), predicted.xyz[0].cpu().numpy()
         robot = observation.robot
-        shown = (robot.mask > 0) & ~(robot.xyz[..., 2] > xyz[..., 2] + _DEEPER)
+        visible = (robot.mask > 0) & ~(robot.xyz[..., 2] > xyz[..., 2] + DEPTH_TOLERANCE)
         visible_modalities = CONTROLS[self.video_model.config.control].visible_modalities
-        # What a model was shown exactly need not be imagined.
+        # The rendered robot is exact, so it replaces the prediction where it was an input.
         if "rgb" in visible_modalities:
-            rgb = np.where(shown[..., None], robot.rgb, rgb)
+            rgb = np.where(visible[..., None], robot.rgb, rgb)
         if "xyz" in visible_modalities:
-            xyz = np.where(shown[..., None], robot.xyz, xyz)
+            xyz = np.where(visible[..., None], robot.xyz, xyz)
         return PointmapVideo(
             rgb=rgb,
             xyz=xyz.astype(np.float32),
-            mask=shown.astype(np.uint8) * ROBOT,
+            mask=visible.astype(np.uint8) * ROBOT,
             camera=observation.camera,
             fps=robot.fps,
             names=("robot",),
@@ -92,28 +93,32 @@ def video_batch_of(
     truth: Sequence[PointmapVideo] | None = None,
     loss_weight: np.ndarray | None = None,
 ) -> VideoBatch:
-    """Situations as a model takes them, with what its control needs and nothing else.
+    """Observations as a batch, with those inputs that the model's control needs.
 
     Args:
-        observations: B of them, of the model's size and number of frames.
-        config: Of the model.
-        truth: What came of each, to learn from.
+        observations: B observations of the model's size and number of frames.
+        config: The model's config.
+        truth: The true video of each, for training.
         loss_weight: [B, T, H, W] weights of pixels in the loss.
     """
     token_source = CONTROLS[config.control].token_source
     wanted = (config.frames, config.height, config.width)
     for observation in observations:
-        found = observation.robot.mask.shape
-        if found != wanted:
+        shape = observation.robot.mask.shape
+        if shape != wanted:
             raise InputError(
-                "an observation has another size than the model: frames, rows, columns",
-                value=found,
+                "frames, rows and columns of an observation differ from those of the model",
+                value=shape,
                 allowed=str(wanted),
-                hint="resample its motion and letterbox its picture",
+                hint="resample its motion (`resample`) and resize its image (`Letterbox`)",
             )
     actions = [s.actions for s in observations if s.actions is not None]
     if token_source == "actions" and len(actions) != len(observations):
-        raise InputError("this model is told actions, and an observation has none")
+        raise InputError(
+            "observations without actions, which this model is conditioned on",
+            value=len(observations) - len(actions),
+            hint="give `actions` to make_observation",
+        )
     robots = [observation.robot for observation in observations]
     return VideoBatch(
         first_rgb=np.stack([observation.image for observation in observations]),
@@ -132,7 +137,7 @@ def video_batch_of(
 
 
 def _padded(actions: np.ndarray, count: int) -> np.ndarray:
-    """[T, count] actions of an arm that has fewer joints than the widest the model knows."""
+    """[T, count] actions, padded with zeros for robots with fewer joints."""
     if actions.shape[1] > count:
-        raise InputError("numbers in an action", value=actions.shape[1], allowed=f"<= {count}")
+        raise InputError("numbers per action", value=actions.shape[1], allowed=f"<= {count}")
     return np.pad(actions, ((0, 0), (0, count - actions.shape[1])))

@@ -1,4 +1,4 @@
-"""PcaCodec: the best linear codec of cells, fitted in one pass over videos."""
+"""PcaCodec: principal components of the cells of videos, fitted in one pass."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kin4d.world.diffusion.config import CELL, Modality
 
 
 class PcaCodec(nn.Module):
-    """The best linear codec of cells: projection onto principal components, scaled to unit size.
+    """Projects cells on their principal components, scaled to unit variance.
 
-    RGB and XYZ have bases of their own, and so have cells of the first frame.
+    RGB and XYZ have separate bases, and so do the cells of the first frame.
     """
 
     def __init__(self, channels: int) -> None:
@@ -42,7 +42,7 @@ class PcaCodec(nn.Module):
         return torch.cat(parts, 2).clamp(-1, 1)
 
     def importance(self, modality: Modality) -> Tensor:
-        """Variances: an error weighted by these is the error of pixels."""
+        """Variances of the components: weighted by these, latent errors equal pixel errors."""
         variance = self._of(modality)[1].std.square()
         return variance / variance.mean()
 
@@ -70,11 +70,11 @@ class _Basis(nn.Module):
 
 
 def fit_pca(videos: Iterable[tuple[Tensor, Tensor]], channels: int) -> PcaCodec:
-    """The codec that loses least of these videos, which are seen once, one after another.
+    """Fit a codec to videos, in one pass over them.
 
     Args:
         videos: RGB and XYZ, each [B, 3, T, H, W] in [-1, 1].
-        channels: Numbers per cell.
+        channels: Components per cell.
     """
     codec = PcaCodec(channels)
     moments: dict[str, _Moments] = {}
@@ -85,17 +85,17 @@ def fit_pca(videos: Iterable[tuple[Tensor, Tensor]], channels: int) -> PcaCodec:
                 moments.setdefault(f"{modality}_{when}", _Moments(cells.shape[1])).add(cells)
     if not moments:
         raise InputError("no videos to fit a codec to")
-    for name, seen in moments.items():
+    for name, moment in moments.items():
         basis = codec.bases[name]
         assert isinstance(basis, _Basis)
-        mean, axes, std = seen.principal(channels)
+        mean, axes, std = moment.principal(channels)
         for parameter, value in ((basis.mean, mean), (basis.axes, axes), (basis.std, std)):
             parameter.data.copy_(value)
     return codec
 
 
 class _Moments:
-    """Count, sum and sum of products of what was seen."""
+    """Running count, sum and sum of products of rows."""
 
     def __init__(self, size: int) -> None:
         self.count = 0
@@ -111,7 +111,7 @@ class _Moments:
         mean = self.sum / self.count
         values, vectors = torch.linalg.eigh(self.products / self.count - mean[:, None] * mean)
         std = values.flip(0)[:channels].clamp(min=0).sqrt()
-        # An axis nothing varies along must not blow up what little differs along it later.
+        # Components without variance in the data must not amplify noise.
         std = std.clamp(min=max(1e-3 * float(std[0]), 1e-6))
         return mean, vectors.T.flip(0)[:channels], std
 
@@ -131,7 +131,7 @@ def _cells(video: Tensor) -> Tensor:
 
 
 def _video(cells: Tensor, frames: int) -> Tensor:
-    """Back from `_cells`."""
+    """Inverse of `_cells`."""
     b, t, h, w, _ = cells.shape
     split = cells.reshape(b, t, h, w, 3, frames, CELL[1], CELL[2]).permute(0, 4, 1, 5, 2, 6, 3, 7)
     return split.reshape(b, 3, t * frames, h * CELL[1], w * CELL[2])

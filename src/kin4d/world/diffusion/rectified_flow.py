@@ -1,7 +1,8 @@
-"""Rectified flow: straight paths from where imagining starts to what happened.
+"""Rectified flow: training loss and sampler.
 
-x(s) = (1 - s) z + s e, with z what happened and e the start: noise, or the composite plus noise.
-The network tells the velocity e - z, or z itself; one step from s = 1 is then plain regression.
+Straight paths x(s) = (1 - s) z + s e lead from the initial state e at s = 1 (noise, or the
+composite plus noise) to the data z at s = 0. The network predicts the velocity e - z or the data z;
+with the latter, a single step is plain regression.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from kin4d.world.diffusion.conditioning import Condition, fuse
 from kin4d.world.diffusion.config import DiffusionConfig
 
 STEPS = 1000
-"""The network counts the flow's time in these."""
+"""Time of the network at s = 1."""
 
 Network = Callable[[Tensor, Tensor, Condition], Tensor]
-"""Noisy latents, times [B] in 0..1000 and a condition, to an output like the latents."""
+"""(noisy latents, times [B] in 0..1000, condition) -> an output like the latents."""
 
 
 def shift_schedule(share: Tensor, shift: float) -> Tensor:
-    """Flow times in 0..1, moved towards the start by a shift above 1."""
+    """Flow times in 0..1, moved towards s = 1 by a shift above 1."""
     return shift * share / (1 + (shift - 1) * share)
 
 
 def schedule(steps: int, shift: float) -> Tensor:
-    """[steps + 1] from 1 to 0: the times a sampler visits."""
+    """[steps + 1] times of the sampler, from 1 to 0."""
     if steps < 1:
         raise InputError("sampling steps", value=steps, allowed=">= 1")
     diffusers = require("diffusers", extra="world", purpose="sampling")
@@ -41,12 +42,12 @@ def schedule(steps: int, shift: float) -> Tensor:
 
 
 def flow_init(condition: Condition, config: DiffusionConfig, noise: Tensor) -> Tensor:
-    """Where the flow begins, s = 1.
+    """The initial state of the flow, at s = 1.
 
     Args:
-        condition: Whose latents are the composite, if that is the start.
-        config: Of the model.
-        noise: [B, m C, t, h, w'] of unit size.
+        condition: Its latents are the composite, if `init` is "composite".
+        config: The model's config.
+        noise: [B, m C, t, h, w'] of unit variance.
     """
     if config.init == "noise":
         return noise
@@ -56,18 +57,18 @@ def flow_init(condition: Condition, config: DiffusionConfig, noise: Tensor) -> T
 def flow_target(
     output: Tensor, x: Tensor, s: Tensor, condition: Condition, config: DiffusionConfig
 ) -> Tensor:
-    """Where the network believes that the flow ends, s = 0.
+    """The end state of the flow, at s = 0, that the network predicts.
 
     Args:
         output: Of the network.
-        x: [B, m C, t, h, w'] where the flow is.
-        s: Its time, one number or [B, 1, 1, 1, 1].
+        x: [B, m C, t, h, w'] current state.
+        s: Current time, one number or [B, 1, 1, 1, 1].
         condition: As given to the network.
-        config: Of the model.
+        config: The model's config.
     """
     if config.target == "velocity":
         return x - s * output
-    # An untrained network, whose output is zero, then leaves the composite as it is.
+    # With an output of zero, as of an untrained network, this is the composite.
     return condition.latents + output if config.init == "composite" else output
 
 
@@ -77,16 +78,16 @@ def flow_loss(
     config: DiffusionConfig,
     importance: Tensor,
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """Squared error of the network's output at random times, and what to log.
+    """Squared error of the network's output at random times, and values to log.
 
     Args:
         network: Called once.
-        encoded: Clips with what happened.
-        config: Of the model.
-        importance: [1, m C, 1, 1, w'] weight of each number.
+        encoded: A batch with true videos.
+        config: The model's config.
+        importance: [1, m C, 1, 1, w'] weight of each channel.
     """
     if encoded.rgb is None or encoded.xyz is None:
-        raise InputError("there is nothing to learn from clips without what happened")
+        raise InputError("training videos need the true rgb and xyz, and these have none")
     z = fuse(encoded.rgb, encoded.xyz, config)
     condition = condition_of(encoded, config, soft=True)
     if config.drop_control:
@@ -103,7 +104,7 @@ def flow_loss(
     else:
         error = (flow_target(output, x, s, condition, config) - z).square()
     weight = importance * (
-        1.0 if encoded.loss_weight is None else _weights(encoded.loss_weight, config)
+        1.0 if encoded.loss_weight is None else _fused_weight(encoded.loss_weight, config)
     )
     if config.init == "composite":
         later = torch.arange(z.shape[2], device=z.device) > 0
@@ -125,21 +126,21 @@ def sample_flow(
     guidance: float = 1.0,
     progress: Callable[[Any], Any] = lambda steps: steps,
 ) -> Tensor:
-    """Latents of what the model imagines [B, m C, t, h, w'], by Euler's method.
+    """Latents [B, m C, t, h, w'] sampled by Euler's method.
 
     Args:
         network: Called once a step, or twice with guidance.
-        condition: What is known.
-        config: Of the model.
-        steps: One is regression.
-        seed: Of the start's noise.
-        guidance: How much farther to go from what would happen without a robot towards what
-            happens with it; 1 asks nothing of the kind.
+        condition: The condition.
+        config: The model's config.
+        steps: Number of steps.
+        seed: Seed of the initial noise.
+        guidance: Scale of classifier-free guidance: outputs are extrapolated from those without the
+            robot to those with it; 1 is no guidance.
         progress: Wraps the iterable of steps.
     """
     like = condition.latents
     rng = torch.Generator().manual_seed(seed)
-    # In single precision whatever the network's: many small steps add up.
+    # In float32 whatever the network's dtype: rounding errors of the steps add up.
     x = flow_init(condition, config, torch.randn(like.shape, generator=rng).to(like.device)).float()
     no_robot = condition.without_robot() if guidance != 1 else None
     times = schedule(steps, config.shift).to(like.device)
@@ -147,10 +148,10 @@ def sample_flow(
         s, following = times[step], times[step + 1]
         if config.init == "composite":
             x = _keep_first(x, condition)
-        clock = s.expand(len(x)) * STEPS
-        output = network(x.to(like.dtype), clock, condition).float()
+        network_time = s.expand(len(x)) * STEPS
+        output = network(x.to(like.dtype), network_time, condition).float()
         if no_robot is not None:
-            without = network(x.to(like.dtype), clock, no_robot).float()
+            without = network(x.to(like.dtype), network_time, no_robot).float()
             output = without + guidance * (output - without)
         end = flow_target(output, x, s, condition, config)
         x = end + (x - end) * (following / s)
@@ -158,9 +159,9 @@ def sample_flow(
 
 
 def _keep_first(x: Tensor, condition: Condition) -> Tensor:
-    """The first latent frame is known."""
+    """The state with the first latent frame, which is known, from the condition."""
     return torch.cat([condition.latents[:, :, :1], x[:, :, 1:]], 2)
 
 
-def _weights(loss_weight: Tensor, config: DiffusionConfig) -> Tensor:
+def _fused_weight(loss_weight: Tensor, config: DiffusionConfig) -> Tensor:
     return loss_weight if config.fusion == "channel" else torch.cat([loss_weight, loss_weight], -1)

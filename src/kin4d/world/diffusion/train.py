@@ -13,7 +13,7 @@ from kin4d.errors import InputError
 from kin4d.training import TrainConfig, load_tensors, train
 from kin4d.training.weights import FILE
 from kin4d.world.diffusion.batch import LatentBatch, VideoBatch, composite_of
-from kin4d.world.diffusion.codec import AnyCodec, codec_facts, save_codec
+from kin4d.world.diffusion.codec import AnyCodec, codec_metadata, save_codec
 from kin4d.world.diffusion.conditioning import fuse
 from kin4d.world.diffusion.config import PRESETS, DiffusionConfig
 from kin4d.world.diffusion.latent_video import (
@@ -39,7 +39,7 @@ TRAIN_CONFIGS = {
         precision="bf16",
     ),
 }
-"""How each preset is trained; that of "wan14b" is the paper's, and meant for LoRA on a cluster."""
+"""Schedule of each preset; that of "wan14b" is the paper's, for LoRA on a cluster."""
 
 
 def train_diffusion(
@@ -54,19 +54,19 @@ def train_diffusion(
     init_weights: str | Path | None = None,
     data: dict | None = None,
 ) -> LatentVideoModel:
-    """Train a generator, going on from the checkpoint in `output` if there is one.
+    """Train a model, resuming from the checkpoint in `output` if there is one.
 
     Args:
-        make_batches: (process index, step) -> that process's clips from that step on; clips encoded
-            once by `LatentVideoModel.encode` with the same config and codec save that work.
+        make_batches: (process index, step) -> that process's batches from that step on; latents
+            (`LatentCache`) save encoding them in every step.
         output: Folder of the run.
         codec: Fitted or trained before; see `fit_pca` and `train_vae`.
         preset: "tiny", "small" or "wan14b".
-        config: Instead of the preset's.
-        train_config: Instead of the preset's.
-        dev: Held-out clips that checkpoints are validated on.
+        config: Sizes and options, instead of the preset's.
+        train_config: Schedule and optimiser, instead of the preset's.
+        dev: Held-out videos that checkpoints are validated on.
         init_weights: Initial weights, with a new schedule; random if None.
-        data: What `make_batches` was made of, kept with the weights.
+        data: Description of the training data, kept with the weights.
     """
     if preset not in PRESETS:
         raise InputError("there is no such preset", value=preset, allowed=", ".join(PRESETS))
@@ -77,9 +77,9 @@ def train_diffusion(
         before = load_latent_video_model(init_weights)
         if before.config != config:
             raise InputError(
-                f"{init_weights} has another config",
+                f"the config of {init_weights} differs from that to train",
                 value=before.config.to_dict(),
-                allowed=str(config),
+                allowed=str(config.to_dict()),
             )
         video_model.transformer.load_state_dict(before.transformer.state_dict())
     save_codec(Path(output) / CODEC_FILE, codec)
@@ -94,7 +94,7 @@ def train_diffusion(
             "model": MODEL,
             "version": VERSION,
             "config": config.to_dict(),
-            "codec": codec_facts(codec),
+            "codec": codec_metadata(codec),
             "data": data or {},
             **({} if init_weights is None else {"init_weights": Path(init_weights).stem}),
         },
@@ -110,34 +110,34 @@ def train_diffusion(
 def evaluate_diffusion(
     video_model: LatentVideoModel, batches: Iterable[VideoBatch], *, steps: int = 1
 ) -> dict[str, float]:
-    """Error of imagined clips, beside that of the unchanged initial state.
+    """Errors of predicted videos over all frames but the first, and of the condition unchanged.
 
     Returns:
-        psnr: dB over all frames but the first; still_psnr: that of the model's own start.
-        moving_psnr, still_moving_psnr: the same where clips say that something moves.
-        metres, still_metres: mean distance of points where both are seen, all frames but the first.
+        psnr, still_psnr: dB of the prediction, and of the condition (first frame or composite).
+        moving_psnr, still_moving_psnr: the same where the loss weight of a pixel is above 1.
+        metres, still_metres: mean distance of points where both are known.
     """
     sums: dict[str, Tensor] = {}
-    for clips in batches:
-        if clips.rgb is None or clips.xyz is None:
-            raise InputError("validation clips need the true rgb and xyz")
-        encoded = video_model.encode(clips)
-        rgb, xyz = (torch.as_tensor(value)[:, 1:] for value in (clips.rgb, clips.xyz))
+    for videos in batches:
+        if videos.rgb is None or videos.xyz is None:
+            raise InputError("validation videos need the true rgb and xyz")
+        encoded = video_model.encode(videos)
+        rgb, xyz = (torch.as_tensor(value)[:, 1:] for value in (videos.rgb, videos.xyz))
         moving = (
-            None if clips.loss_weight is None else torch.as_tensor(clips.loss_weight)[:, 1:] > 1
+            None if videos.loss_weight is None else torch.as_tensor(videos.loss_weight)[:, 1:] > 1
         )
         config = video_model.config
         known = fuse(encoded.known_rgb, encoded.known_xyz, config)
-        start = composite_of(clips, config) if config.init == "composite" else None
+        composite = composite_of(videos, config) if config.init == "composite" else None
         for name, video in (
-            ("", video_model.imagine(clips, steps=steps)),
-            ("still_", video_model.decode(known, encoded, start)),
+            ("", video_model.imagine(videos, steps=steps)),
+            ("still_", video_model.decode(known, encoded, composite)),
         ):
-            wrong = (video.rgb[:, 1:].cpu().float() - rgb.float()).square().mean(-1) / 255**2
-            apart = (video.xyz[:, 1:].cpu() - xyz).norm(dim=-1)
-            rows = {"psnr": wrong.flatten(), "metres": apart[apart.isfinite()]}
+            squared = (video.rgb[:, 1:].cpu().float() - rgb.float()).square().mean(-1) / 255**2
+            distance = (video.xyz[:, 1:].cpu() - xyz).norm(dim=-1)
+            rows = {"psnr": squared.flatten(), "metres": distance[distance.isfinite()]}
             if moving is not None:
-                rows["moving_psnr"] = wrong[moving]
+                rows["moving_psnr"] = squared[moving]
             for row, values in rows.items():
                 total = torch.stack([values.double().sum(), torch.tensor(float(values.numel()))])
                 sums[name + row] = sums.get(name + row, torch.zeros(2)) + total

@@ -1,4 +1,4 @@
-"""Training a small Wan VAE, and what any codec loses, in decibels and metres."""
+"""Train a small Wan VAE, and measure the reconstruction error of any codec."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from torch import Tensor, nn
 from kin4d.errors import InputError
 from kin4d.training import TrainConfig, load_tensors, train
 from kin4d.training.weights import FILE
-from kin4d.world.diffusion.batch import VideoBatch, videos_of
+from kin4d.world.diffusion.batch import VideoBatch, codec_videos
 from kin4d.world.diffusion.codec import (
     VERSION,
     AnyCodec,
     VaeCodec,
-    codec_facts,
+    codec_metadata,
     make_vae,
     save_codec,
 )
 from kin4d.world.diffusion.xyz_normalisation import find_bounds, from_unit, to_unit
 
-_MEASURED = 8  # batches that tell how large latents are
+_SCALE_BATCHES = 8  # batches that the scale of latents is measured on
 
 
 @dataclass(frozen=True, kw_only=True)
 class VaeSizes:
-    """Of a VAE to train.
+    """Sizes and loss of a VAE to train.
 
     Attributes:
         width: Channels of its first layer; the published one has 96.
-        channels: Numbers per cell.
-        divergence: Weight of the KL divergence per latent number, against the mean error of pixels.
+        channels: Channels of a latent cell.
+        divergence: Weight of the KL divergence per latent number, against the pixel error.
     """
 
     width: int = 16
@@ -45,17 +45,17 @@ class VaeSizes:
 
 
 class Autoencoder(nn.Module):
-    """A VAE in training; its weights have the names they have in a `VaeCodec`."""
+    """A VAE in training; its parameters have the same names as in a `VaeCodec`."""
 
     def __init__(self, vae: Any) -> None:
         super().__init__()
         self.vae = vae
 
     def forward(self, video: Tensor) -> tuple[Tensor, Tensor]:
-        """[B, 3, T, H, W] to itself, and the KL divergence per latent number."""
+        """Reconstruction of [B, 3, T, H, W], and the KL divergence per latent channel."""
         posterior = self.vae.encode(video).latent_dist
-        again = self.vae.decode(posterior.sample()).sample
-        return again, posterior.kl().sum() / posterior.mean.numel()
+        reconstructed = self.vae.decode(posterior.sample()).sample
+        return reconstructed, posterior.kl().sum() / posterior.mean.numel()
 
 
 def train_vae(
@@ -67,15 +67,15 @@ def train_vae(
     dev: Iterable[VideoBatch] = (),
     data: dict | None = None,
 ) -> VaeCodec:
-    """Train a VAE on colours and pointmaps alike, going on from the checkpoint in `output` if any.
+    """Train a VAE on colours and pointmaps, resuming from the checkpoint in `output` if any.
 
     Args:
-        make_batches: Number of a process and of a step, to its clips from that step on.
+        make_batches: (process index, step) -> that process's batches from that step on.
         output: Folder of the run; ``weights.safetensors`` in it is read by `load_codec`.
-        train_config: How.
+        train_config: Schedule and optimiser.
         sizes: Of the VAE.
-        dev: Held-out clips; see `measure_codec`.
-        data: What `make_batches` was made of, kept with the weights.
+        dev: Held-out videos; see `measure_codec`.
+        data: Description of the training data, kept with the weights.
     """
     sizes = sizes or VaeSizes()
     torch.manual_seed(train_config.seed)
@@ -84,7 +84,7 @@ def train_vae(
     metadata = {
         "model": "codec",
         "version": VERSION,
-        "codec": {**codec_facts(VaeCodec(model.vae)), "divergence": sizes.divergence},
+        "codec": {**codec_metadata(VaeCodec(model.vae)), "divergence": sizes.divergence},
         "data": data or {},
     }
     model.requires_grad_(True).train()
@@ -98,7 +98,7 @@ def train_vae(
         validate=partial(_validate, batches=held_out) if held_out else None,
     )
     model.load_state_dict(trained)
-    codec = scaled_codec(model.vae, islice(make_batches(0, 0), _MEASURED))
+    codec = scaled_codec(model.vae, islice(make_batches(0, 0), _SCALE_BATCHES))
     file = Path(output) / FILE
     save_codec(file, codec, load_tensors(file)[1])
     return codec
@@ -107,12 +107,12 @@ def train_vae(
 def vae_loss(
     model: nn.Module, clips: VideoBatch, done: float, *, divergence: float
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """Mean absolute error of pixels and a little divergence."""
-    pairs = list(videos_of(clips))
+    """Mean absolute error of pixels, and KL divergence."""
+    pairs = list(codec_videos(clips))
     video = torch.cat([pairs[0][0], pairs[0][1]])
     video = video.to(next(model.parameters()).device)
-    again, kl = model(video)
-    errors = (again - video).abs().flatten(1).mean(1)
+    reconstructed, kl = model(video)
+    errors = (reconstructed - video).abs().flatten(1).mean(1)
     rgb, xyz = errors.chunk(2)
     logs = {"rgb": rgb.mean(), "xyz": xyz.mean(), "kl": kl}
     return errors.mean() + divergence * kl, logs
@@ -120,16 +120,16 @@ def vae_loss(
 
 @torch.no_grad()
 def scaled_codec(vae: Any, batches: Iterable[VideoBatch]) -> VaeCodec:
-    """A codec of a VAE whose latents are scaled to unit size, as measured on clips."""
+    """A codec of a VAE whose latents are scaled to unit variance on some videos."""
     vae.requires_grad_(False).eval()
     colours, points = [], []
     for clips in batches:
-        for rgb, xyz in videos_of(clips):
+        for rgb, xyz in codec_videos(clips):
             for kept, video in ((colours, rgb), (points, xyz)):
                 latents = vae.encode(video.to(vae.device)).latent_dist.mode()
                 kept.append(latents.transpose(0, 1).flatten(1).cpu())
     if not colours:
-        raise InputError("no clips to measure latents on")
+        raise InputError("no videos to measure latents on")
     rgb, xyz = torch.cat(colours, 1), torch.cat(points, 1)
     mean, std = rgb.mean(1), rgb.std(1).clamp(min=1e-4)
     vae.register_to_config(latents_mean=mean.tolist(), latents_std=std.tolist())
@@ -138,19 +138,19 @@ def scaled_codec(vae: Any, batches: Iterable[VideoBatch]) -> VaeCodec:
 
 
 def measure_codec(codec: AnyCodec, batches: Iterable[VideoBatch]) -> dict[str, float]:
-    """What clips lose on the way through a codec.
+    """Reconstruction error of a codec.
 
     Returns:
         psnr: dB of colours.
-        metres: Mean distance of a point from where it was, within the clip's bounds.
-        flipped: Share of pixels whose geometry was seen and is not any more, or the reverse.
+        metres: Mean distance of points, within the bounds of their video.
+        flipped: Share of pixels whose point becomes unknown, or known.
     """
-    wrong, apart, flipped, pixels, points = 0.0, 0.0, 0.0, 0, 0
+    squared, total_distance, flipped, pixels, points = 0.0, 0.0, 0.0, 0, 0
     device = next(codec.parameters()).device
     for clips in batches:
-        video, _ = next(videos_of(clips))
-        again = codec.decode(codec.encode(video.to(device), "rgb"), "rgb").float().cpu()
-        wrong += float((again - video).square().sum()) / 4
+        video, _ = next(codec_videos(clips))
+        reconstructed = codec.decode(codec.encode(video.to(device), "rgb"), "rgb").float().cpu()
+        squared += float((reconstructed - video).square().sum()) / 4
         pixels += video.numel()
         metric = torch.as_tensor(clips.xyz).float().movedim(-1, 1)
         first, robot = (
@@ -160,22 +160,25 @@ def measure_codec(codec: AnyCodec, batches: Iterable[VideoBatch]) -> dict[str, f
         bounds = find_bounds(first, robot)
         unit = to_unit(metric, bounds)
         truth = from_unit(unit, bounds)
-        back = codec.decode(codec.encode(unit.to(device), "xyz"), "xyz").float().cpu()
-        distance = (from_unit(back, bounds) - truth).norm(dim=1)
+        decoded = codec.decode(codec.encode(unit.to(device), "xyz"), "xyz").float().cpu()
+        distance = (from_unit(decoded, bounds) - truth).norm(dim=1)
         both = distance.isfinite()
-        apart, points = apart + float(distance[both].sum()), points + int(both.sum())
-        flipped += float(from_unit(back, bounds)[:, 0].isnan().ne(truth[:, 0].isnan()).sum()) * 3
+        total_distance, points = (
+            total_distance + float(distance[both].sum()),
+            points + int(both.sum()),
+        )
+        flipped += float(from_unit(decoded, bounds)[:, 0].isnan().ne(truth[:, 0].isnan()).sum()) * 3
     if not pixels:
-        raise InputError("no clips to measure a codec on")
-    mean = max(wrong / pixels, 1e-10)
+        raise InputError("no videos to measure a codec on")
+    mean = max(squared / pixels, 1e-10)
     return {
         "psnr": float(-10 * torch.tensor(mean).log10()),
-        "metres": apart / max(points, 1),
+        "metres": total_distance / max(points, 1),
         "flipped": flipped / pixels,
     }
 
 
 def _validate(model: Autoencoder, batches: list[VideoBatch]) -> dict[str, float]:
-    found = measure_codec(VaeCodec(model.vae), batches)
+    errors = measure_codec(VaeCodec(model.vae), batches)
     model.vae.requires_grad_(True)
-    return found
+    return errors

@@ -1,7 +1,7 @@
-"""WorldTransformer: Wan's video transformer, told about the robot.
+"""WorldTransformer: Wan's video transformer, conditioned on the robot.
 
-Everything that Wan has keeps its name, and so do the parameters that Kinema4D added
-(arXiv 2603.16669): published weights load by name. The forward pass changes none of its inputs.
+Parameters have the names of Wan and of Kinema4D (arXiv 2603.16669), so that published weights load
+by name.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ ADDED = (
 
 
 class Context(NamedTuple):
-    """What cross-attention looks at.
+    """Context of cross-attention.
 
     Attributes:
-        image: [B, N, inner] tokens of an image encoder, through keys and values of their own.
-        tokens: [B, M, inner] all else.
+        image: [B, N, inner] tokens of an image encoder, which have separate keys and values.
+        tokens: [B, M, inner] all other tokens.
     """
 
     image: Tensor | None
@@ -49,7 +49,7 @@ class Context(NamedTuple):
 
 
 class SplitContext:
-    """Cross-attention to a `Context`; it has no opinion on how many tokens are of which kind."""
+    """Attention processor for a `Context`, with any number of image and other tokens."""
 
     def __call__(
         self,
@@ -65,17 +65,17 @@ class SplitContext:
         query = by_head(attn.norm_q(attn.to_q(hidden_states)))
         image, tokens = encoder_hidden_states
         key, value = by_head(attn.norm_k(attn.to_k(tokens))), by_head(attn.to_v(tokens))
-        seen = F.scaled_dot_product_attention(query, key, value)
+        attended = F.scaled_dot_product_attention(query, key, value)
         if image is not None:
             key = by_head(attn.norm_added_k(attn.add_k_proj(image)))
             value = by_head(attn.add_v_proj(image))
-            seen = seen + F.scaled_dot_product_attention(query, key, value)
-        out = seen.transpose(1, 2).flatten(2).to(query.dtype)
+            attended = attended + F.scaled_dot_product_attention(query, key, value)
+        out = attended.transpose(1, 2).flatten(2).to(query.dtype)
         return attn.to_out[1](attn.to_out[0](out))
 
 
 class SharedRope(WanRotaryPosEmbed):
-    """One position for the two cells, RGB and XYZ, of the same place: halves have equal angles."""
+    """Rotary positions of RGB and XYZ latents side by side: corresponding cells have equal ones."""
 
     def forward(self, hidden_states: Tensor) -> tuple[Tensor, Tensor]:
         half = hidden_states[..., : hidden_states.shape[-1] // 2]
@@ -90,9 +90,9 @@ class SharedRope(WanRotaryPosEmbed):
 
 
 class WorldTransformer(WanTransformer3DModel):
-    """Noisy latents, the flow's time and a condition to the network's output.
+    """Noisy latents, flow time and condition -> velocity or end state of the flow.
 
-    With "width" fusion and "vae" latents of 16 numbers the input has the published 36 channels:
+    With "width" fusion and 16 latent channels of the VAE the input has the published 36 channels:
     16 noisy, 4 mask, 16 condition.
     """
 
@@ -134,7 +134,7 @@ class WorldTransformer(WanTransformer3DModel):
         nn.init.zeros_(self.proj_out.bias)
 
     def share_positions(self) -> None:
-        """Make the angles of positions anew; they are no part of weights."""
+        """Compute rotary positions, which are not part of the weights."""
         sizes = (1, self.world.patch, self.world.patch)
         kind = SharedRope if self.world.fusion == "width" else WanRotaryPosEmbed
         self.rope = kind(self.world.head_dim, sizes, 1024)
@@ -157,12 +157,12 @@ class WorldTransformer(WanTransformer3DModel):
             nn.init.zeros_(layer.bias)
 
     def forward(self, noisy: Tensor, times: Tensor, condition: Condition) -> Tensor:
-        """One look at the noisy latents.
+        """Predict the velocity or end state; see `DiffusionConfig.target`.
 
         Args:
             noisy: [B, m C, t, h, w'].
-            times: [B] of the flow, 0 (data) to 1000 (where it starts).
-            condition: What is known.
+            times: [B] of the flow, 0 (data) to 1000 (initial state).
+            condition: The condition.
 
         Returns:
             [B, m C, t, h, w'].
@@ -193,7 +193,7 @@ class WorldTransformer(WanTransformer3DModel):
         return cells.permute(0, 6, 1, 2, 4, 3, 5).flatten(5, 6).flatten(3, 4)
 
     def _add_control(self, condition: Condition) -> tuple[Tensor, Tensor]:
-        """Mask and condition latents with the robot, or its actions, in them."""
+        """Mask and latents of the condition, with the robot or its actions."""
         mask, latents = condition.mask, condition.latents
         if condition.control_input is not None and self.control.token_source:
             shift = self.condition_encoder.channels(condition.control_input)
@@ -204,17 +204,17 @@ class WorldTransformer(WanTransformer3DModel):
         cells = condition.robot_mask.expand(-1, MASK, -1, -1, -1)
         doubled = (1, 2, 1, 1, 1) if self.world.fusion == "channel" else (1, 1, 1, 1, 2)
         mask = torch.where(controlled, cells.repeat(doubled), mask)
-        hint = self.arm_cond_proj(condition.robot.movedim(1, -1)).movedim(-1, 1)
-        missing = [full - part for full, part in zip(latents.shape, hint.shape, strict=True)]
-        # A single modality is the second: it goes to the right, or behind, of what is not told.
-        hint = F.pad(hint, (missing[4], 0, 0, 0, 0, 0, missing[1], 0))
+        robot = self.arm_cond_proj(condition.robot.movedim(1, -1)).movedim(-1, 1)
+        missing = [full - part for full, part in zip(latents.shape, robot.shape, strict=True)]
+        # A single modality is XYZ, the second one, so RGB is padded with zeros.
+        robot = F.pad(robot, (missing[4], 0, 0, 0, 0, 0, missing[1], 0))
         frames = torch.arange(latents.shape[2], device=latents.device) >= self.control.from_frame
-        return mask, latents + hint * frames.view(-1, 1, 1).to(hint.dtype)
+        return mask, latents + robot * frames.view(-1, 1, 1).to(robot.dtype)
 
     def _time(self, times: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         embed = self.condition_embedder
-        waves = embed.timesteps_proj(times).to(embed.time_embedder.linear_1.weight.dtype)
-        time = embed.time_embedder(waves).to(dtype)
+        frequencies = embed.timesteps_proj(times).to(embed.time_embedder.linear_1.weight.dtype)
+        time = embed.time_embedder(frequencies).to(dtype)
         return time, embed.time_proj(embed.act_fn(time)).unflatten(1, (6, -1))
 
     def _context(self, condition: Condition, like: Tensor) -> Context:

@@ -1,7 +1,7 @@
-"""Published weights: Wan2.1-I2V-14B with Kinema4D's LoRA and added parameters, as a generator.
+"""Load published weights: Wan2.1-I2V-14B with Kinema4D's LoRA and added parameters.
 
-Untested on the real weights, which were out of reach when this was written: it is tested on small
-random checkpoints saved in exactly their layout. Sizes are all read from the files.
+Tested on small random checkpoints in the published layout, not on the real weights. All sizes are
+read from the files.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ SUBFOLDERS: dict[Variant, str] = {
     "pointmap": "kinema4d_pmcond_ckpt",
 }
 LORA_SCALE = 0.5
-"""Published factors count alpha / rank = 32 / 64 times; their file does not say so."""
+"""alpha / rank = 32 / 64 of the published LoRA, whose file does not contain it."""
 
 _WEIGHTS = "diffusion_pytorch_model.safetensors"
-# Wan's, but without a part in this: words are not read, and the last is stored but never used.
+# Tensors of Wan that are not used here: the text encoder's, and one that Wan does not use either.
 _UNUSED = ("condition_embedder.text_embedder.", "norm_added_q")
 _FIXED = {"qk_norm": "rms_norm_across_heads", "cross_attn_norm": True, "eps": 1e-6}
 
@@ -51,20 +51,22 @@ def load_published(
     device: str | torch.device | None = None,
     offload: bool = False,
 ) -> LatentVideoModel:
-    """A generator of published weights. The 14B path is untested on real weights.
+    """Load a model of published weights. The 14B path is untested on real weights.
 
     Args:
         base: Wan2.1 image-to-video in diffusers' layout: a folder, or "owner/name" on the hub.
         adapter: Folder, or hub repository, with ``pytorch_lora_weights.safetensors`` and
             ``added_weights.safetensors``, or with the published subfolders of them.
-        variant: What the adapter was trained to be told.
-        lora_scale: How many times LoRA's product counts.
-        dtype: Of the transformer; what diffusers keeps in single precision stays so.
-        device: Where to compute; a GPU if there is one.
-        offload: Keep the transformer in main memory and bring its blocks one after another.
+        variant: Control that the adapter was trained with.
+        lora_scale: Scale of the product of the LoRA factors.
+        dtype: Of the transformer; modules that diffusers keeps in float32 stay so.
+        device: By default a GPU if there is one.
+        offload: Whether to keep the transformer in main memory and load block after block.
     """
     if variant not in SUBFOLDERS:
-        raise InputError("variant", value=variant, allowed=", ".join(SUBFOLDERS))
+        raise InputError(
+            "variant of published weights", value=variant, allowed=", ".join(SUBFOLDERS)
+        )
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     diffusers = require("diffusers", extra="world", purpose="published weights")
     adapter_folder = _adapter_folder(adapter, variant)
@@ -95,23 +97,23 @@ def load_published(
 def image_tokens(
     images: np.ndarray, base: str | Path = BASE, *, device: str | torch.device = "cpu"
 ) -> Tensor:
-    """[B, N, image_dim] tokens of Wan's image encoder, for `Clips.image`.
+    """[B, N, image_dim] tokens of Wan's image encoder, for `VideoBatch.image`.
 
     Args:
         images: [B, H, W, 3] uint8: first frames.
         base: As for `load_published`.
-        device: Where to compute.
+        device: Device of the encoder.
     """
     transformers = require("transformers", extra="world", purpose="Wan's image encoder")
     folder = _folder(base, ["image_encoder/*", "image_processor/*"])
-    reader = transformers.CLIPImageProcessor.from_pretrained(folder / "image_processor")
+    processor = transformers.CLIPImageProcessor.from_pretrained(folder / "image_processor")
     encoder = transformers.CLIPVisionModel.from_pretrained(folder / "image_encoder").to(device)
-    pixels = reader(images=list(images), return_tensors="pt").to(device)
+    pixels = processor(images=list(images), return_tensors="pt").to(device)
     return encoder(**pixels, output_hidden_states=True).hidden_states[-2].float().cpu()
 
 
 def published_config(base: Path, added: dict[str, Tensor], variant: Variant) -> DiffusionConfig:
-    """The config that two folders of weights imply, or what is wrong with them."""
+    """The config of two folders of weights; an `InputError` if they do not fit together."""
     wan, vae = (read_json(base / part / "config.json") for part in ("transformer", "vae"))
     for name, right in _FIXED.items():
         if wan.get(name, right) != right:
@@ -124,7 +126,7 @@ def published_config(base: Path, added: dict[str, Tensor], variant: Variant) -> 
     if ("arm_domain_emb" in added) != (variant == "rgb+pointmap"):
         other = next(name for name in SUBFOLDERS if name != variant)
         raise InputError(
-            f"these weights are not of the '{variant}' variant", hint=f"say variant '{other}'"
+            f"these weights are not of the '{variant}' variant", hint=f"choose variant '{other}'"
         )
     robot_width, _, _, robot_patch, _ = added["patch_embedding_arm.weight"].shape
     frames, rows, columns = added["arm_pos_emb"].shape[2:]
@@ -171,7 +173,7 @@ def _fill(
     scale: float,
     dtype: torch.dtype,
 ) -> None:
-    """Put every tensor where it belongs, one at a time; too few or too many are refused."""
+    """Load all tensors, one at a time, with LoRA fused; missing or unknown ones are refused."""
     wanted = {name: value.shape for name, value in transformer.state_dict().items()}
     single = tuple(transformer._keep_in_fp32_modules or ())
     placed, unfused = {}, set(factors)
@@ -180,25 +182,27 @@ def _fill(
             if any(part in name for part in _UNUSED):
                 continue
             if name not in wanted:
-                raise InputError(
-                    "weights hold a tensor that this model has no place for", value=name
-                )
+                raise InputError("weights hold a tensor that this model does not have", value=name)
             if tensor.shape != wanted[name]:
                 raise InputError(
-                    f"weights do not fit at '{name}'",
+                    f"shape of the weight '{name}'",
                     value=tuple(tensor.shape),
                     allowed=str(tuple(wanted[name])),
                 )
             if name in factors:
                 tensor = fuse_lora(tensor, factors[name], scale)
                 unfused.discard(name)
-            kind = torch.float32 if any(part in name.split(".") for part in single) else dtype
-            placed[name] = tensor.to(kind)
+            tensor_dtype = (
+                torch.float32 if any(part in name.split(".") for part in single) else dtype
+            )
+            placed[name] = tensor.to(tensor_dtype)
     if missing := sorted(set(wanted) - set(placed)):
         where = ADDED_FILE if missing[0].startswith(ADDED) else "the base's transformer"
         raise InputError(f"{where} lacks {len(missing)} tensors, among them", value=missing[0])
     if unfused:
-        raise InputError(f"{LORA_FILE} is for a weight that the base has not", value=min(unfused))
+        raise InputError(
+            f"{LORA_FILE} adapts a weight that the base does not have", value=min(unfused)
+        )
     transformer.load_state_dict(placed, assign=True)
 
 
@@ -219,7 +223,7 @@ def _base_tensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
                 for name in opened.keys():  # noqa: SIM118
                     yield name, opened.get_tensor(name)
         except SafetensorError as error:
-            raise InputError(f"{file} is not a sound safetensors file: {error}") from error
+            raise InputError(f"{file} is not a readable safetensors file: {error}") from error
 
 
 def _adapter_folder(adapter: str | Path, variant: Variant) -> Path:
@@ -235,7 +239,7 @@ def _folder(name: str | Path, patterns: list[str]) -> Path:
         return path
     text = str(name)
     if text.count("/") != 1 or path.is_absolute():
-        raise InputError("there is no such folder", value=text, allowed="a folder, or a hub id")
+        raise InputError("folder of published weights", value=text, allowed="a folder, or a hub id")
     hub: Any = require("huggingface_hub", extra="world", purpose="fetching weights")
     try:
         return Path(hub.snapshot_download(text, allow_patterns=patterns))

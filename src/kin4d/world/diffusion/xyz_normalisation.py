@@ -1,8 +1,8 @@
-"""Metric XYZ to [-1, 1] and back, by one centre and scale per clip, which are kept.
+"""XYZ normalisation: metres to [-1, 1] and back, by one centre and scale per video.
 
-The bounds come from the first frame and the robot, which are known beforehand, and never from the
-future. Where nothing is seen (NaN) all three coordinates become -1: black, as published pointmap
-videos show it. No seen point can be mistaken for that, for depth stops short of -1.
+The bounds come from the first frame and the robot, which are inputs, never from the video to be
+predicted. Unknown points (NaN) become (-1, -1, -1), black, as in published pointmap videos; known
+points differ from that, since their depth is at least -0.85.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from torch import Tensor
 
 from kin4d.errors import InputError
 
-_INSIDE = 0.8  # bounds map to +-0.8: things may leave them by a quarter before they are clipped
-_NEAREST = -0.85  # least depth of a seen point
-_UNSEEN = -0.92  # a point with all coordinates below this is read as unseen
-_STRAYS = 0.01  # share of the scene's points ignored at either end
+_RANGE = 0.8  # bounds map to +-0.8: points may leave them by a quarter before they are clipped
+_MIN_DEPTH = -0.85  # of a known point
+_UNKNOWN = -0.92  # a point with all coordinates below this is unknown
 
 
 class Bounds(NamedTuple):
-    """What maps each clip of a batch to [-1, 1].
+    """Centre and scale of each video of a batch.
 
     Attributes:
         centre: [B, 3] m, camera frame.
@@ -33,23 +32,25 @@ class Bounds(NamedTuple):
 
 
 def find_bounds(first: Tensor, robot: Tensor) -> Bounds:
-    """Bounds of what is known of each clip before anything is imagined.
+    """Bounds of the first frame, without its outermost 1 % of points, and of the robot.
 
     Args:
-        first: [B, 3, H, W] m, the first frame; NaN where unseen.
+        first: [B, 3, H, W] m, the first frame; NaN where unknown.
         robot: [B, 3, T, H, W] m, the robot in every frame; NaN elsewhere.
     """
     lows, highs = [], []
-    for scene, arm in zip(first.flatten(2), robot.flatten(2), strict=True):
-        scene, arm = (points[:, points.isfinite().all(0)] for points in (scene, arm))
-        if scene.shape[1] + arm.shape[1] == 0:
+    for scene, robot_points in zip(first.flatten(2), robot.flatten(2), strict=True):
+        scene, robot_points = (
+            points[:, points.isfinite().all(0)] for points in (scene, robot_points)
+        )
+        if scene.shape[1] + robot_points.shape[1] == 0:
             raise InputError(
-                "neither the first frame nor the robot has a single point with known geometry",
+                "neither the first frame nor the robot has a point with known geometry",
                 hint="give the first frame's depth, or a camera that sees the robot",
             )
-        ends = [arm]
+        ends = [robot_points]
         if scene.shape[1]:
-            share = torch.tensor([_STRAYS, 1 - _STRAYS], dtype=scene.dtype, device=scene.device)
+            share = torch.tensor([0.01, 0.99], dtype=scene.dtype, device=scene.device)
             ends.append(torch.quantile(scene, share, dim=1).T)
         points = torch.cat(ends, 1)
         lows.append(points.amin(1))
@@ -62,26 +63,21 @@ def to_unit(xyz: Tensor, bounds: Bounds) -> Tensor:
     """Metric points to [-1, 1].
 
     Args:
-        xyz: [B, 3, ...] m; NaN where unseen.
-        bounds: Of each clip.
+        xyz: [B, 3, ...] m; NaN where unknown.
+        bounds: Of each video.
     """
     centre, scale = _shaped(bounds, xyz)
-    unit = ((xyz - centre) * (_INSIDE / scale)).clamp(-1, 1)
-    near = unit.new_tensor([-1, -1, _NEAREST]).view(3, *[1] * (xyz.ndim - 2))
+    unit = ((xyz - centre) * (_RANGE / scale)).clamp(-1, 1)
+    near = unit.new_tensor([-1, -1, _MIN_DEPTH]).view(3, *[1] * (xyz.ndim - 2))
     unit = torch.maximum(unit, near)
     return torch.where(xyz.isfinite().all(1, keepdim=True), unit, -torch.ones_like(unit))
 
 
 def from_unit(unit: Tensor, bounds: Bounds) -> Tensor:
-    """[-1, 1] back to metres; NaN where `to_unit` saw nothing."""
+    """Inverse of `to_unit`; NaN where unknown."""
     centre, scale = _shaped(bounds, unit)
-    unseen = (unit < _UNSEEN).all(1, keepdim=True)
-    return (unit * (scale / _INSIDE) + centre).masked_fill(unseen, float("nan"))
-
-
-def metres_per_unit(bounds: Bounds) -> Tensor:
-    """[B] m: what an error of 1 in [-1, 1] means."""
-    return bounds.scale / _INSIDE
+    unknown = (unit < _UNKNOWN).all(1, keepdim=True)
+    return (unit * (scale / _RANGE) + centre).masked_fill(unknown, float("nan"))
 
 
 def _shaped(bounds: Bounds, like: Tensor) -> tuple[Tensor, Tensor]:

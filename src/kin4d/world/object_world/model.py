@@ -34,7 +34,7 @@ from kin4d.world.object_world.segmentation import (
 )
 from kin4d.world.object_world.train import VERSION, WORLD
 from kin4d.world.observation import Observation
-from kin4d.world.observation_cleanup import align_robot, fill_holes, rigidify_tracks
+from kin4d.world.observation_cleanup import clean_observation
 
 SIZE = (64, 96)
 """Height and width in pixels of the images that its networks are trained on."""
@@ -155,7 +155,7 @@ class ObjectWorldModel:
 
         Args: as of `predict_motion`.
         """
-        observation = self.with_depth(align_robot(rigidify_tracks(fill_holes(observation))))
+        observation = self.with_depth(clean_observation(observation))
         frames = self.render(observation, self.predict_motion(observation, part=part, seed=seed))
         if self.refinement is None:
             rgb = np.stack([frame.rgb for frame in frames])

@@ -1,4 +1,4 @@
-"""Steps of a camera, what they do to its picture, and robust least squares with them.
+"""The least squares behind `solve_camera`: initial poses, steps and robust iterations.
 
 A step is seven numbers: translation (m) and rotation vector (rad) of the camera in its own frame,
 and the change of the logarithm of its focal length.
@@ -14,6 +14,9 @@ import numpy as np
 from kin4d.geometry.camera import Camera
 
 Evaluate = Callable[[Camera], tuple[np.ndarray, np.ndarray]]
+
+
+_DIRECTIONS, _ROLLS = 48, 8  # of the initial poses
 
 
 def perturbed(camera: Camera, step: np.ndarray) -> Camera:
@@ -111,3 +114,45 @@ def _total(residuals: np.ndarray, huber: float | np.ndarray) -> float:
     """Sum of Huber's loss; infinite if anything cannot be seen."""
     total = float(huber_loss(residuals, huber).sum())
     return total if np.isfinite(total) else float("inf")
+
+
+def initial_poses(
+    camera: Camera, points: np.ndarray, pixels: np.ndarray, *, huber: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """[S, 4, 4] camera poses with all points in front, and Huber's loss [S] of their pixels.
+
+    Rotations are spread over all view directions and rolls; for each, the translation that best
+    brings points [N, 3] (m) to pixels [N, 2] is a linear problem.
+    """
+    rotation = _rotations()
+    focal = np.diag(camera.K)[:2]
+    rays = (pixels - camera.K[:2, 2]) / focal
+    # A turned point (x, y, z) is seen along the ray (a, b, 1) if x + tx = a (z + tz) and
+    # y + ty = b (z + tz).
+    left = np.zeros((len(points), 2, 3))
+    left[:, 0, 0] = left[:, 1, 1] = 1
+    left[:, :, 2] = -rays
+    turned = np.einsum("sij,nj->sni", rotation, points)
+    right = rays * turned[..., 2:] - turned[..., :2]
+    shift = right.reshape(len(rotation), -1) @ np.linalg.pinv(left.reshape(-1, 3)).T
+    local = turned + shift[:, None]
+    front = (local[..., 2] > 1e-6).all(1)
+    rotation, shift, local = rotation[front], shift[front], local[front]
+    pose = np.tile(np.eye(4), (len(rotation), 1, 1))
+    pose[:, :3, :3] = rotation.transpose(0, 2, 1)
+    pose[:, :3, 3] = -np.einsum("sji,sj->si", rotation, shift)
+    miss = (local[..., :2] / local[..., 2:] - rays) * focal
+    return pose, huber_loss(miss, huber).sum((1, 2))
+
+
+def _rotations() -> np.ndarray:
+    """[S, 3, 3] world-to-camera rotations spread over all view directions and rolls."""
+    from scipy.spatial.transform import Rotation
+
+    index = np.arange(_DIRECTIONS) + 0.5
+    tilt, turn = np.arccos(1 - 2 * index / _DIRECTIONS), np.pi * (1 + 5**0.5) * index
+    roll = np.arange(_ROLLS) * 2 * np.pi / _ROLLS
+    angles = np.stack(
+        [np.repeat(turn, _ROLLS), np.repeat(tilt, _ROLLS), np.tile(roll, _DIRECTIONS)], axis=1
+    )
+    return Rotation.from_euler("ZXZ", angles).as_matrix()

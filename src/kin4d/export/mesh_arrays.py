@@ -1,8 +1,10 @@
-"""Bounds of point sets, fast enough to be computed for every frame while it is written."""
+"""Arrays that several writers need: bounds of points, and the faces of each material."""
 
 from __future__ import annotations
 
 import numpy as np
+
+from kin4d.geometry.mesh import Mesh
 
 # Points reduced side by side: long rows let numpy use vector instructions, columns of 3 do not.
 _BLOCK = 256
@@ -20,3 +22,12 @@ def column_bounds(points: np.ndarray) -> np.ndarray:
             pieces.append(reduce(rows, axis=0).reshape(-1, width))
         bounds.append(reduce(np.concatenate(pieces), axis=0))
     return np.stack(bounds)
+
+
+def faces_by_material(mesh: Mesh) -> dict[int, np.ndarray | slice]:
+    """Indices of the faces of each material in use; all of them, uncopied, if there is one."""
+    face_material = np.asarray(mesh.face_material)
+    used = np.flatnonzero(np.bincount(face_material)).tolist()
+    if len(used) == 1:
+        return {used[0]: slice(None)}
+    return {material: np.flatnonzero(face_material == material) for material in used}
