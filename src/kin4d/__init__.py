@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kin4d.errors import InputError as InputError
     from kin4d.errors import Kin4dError as Kin4dError
     from kin4d.export import write_clip as write_clip
+    from kin4d.export.articulated import write_articulated as write_articulated
     from kin4d.fitting.fit import fit as fit
     from kin4d.geometry.camera import Camera as Camera
     from kin4d.geometry.clip import Clip as Clip
@@ -82,6 +83,7 @@ _HOME = {
     "simulate": "dynamics.simulate",
     "solve_ik": "kinematics.ik",
     "sweep_joints": "bodies.body",
+    "write_articulated": "export.articulated",
     "write_clip": "export",
 }
 

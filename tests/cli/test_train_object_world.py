@@ -120,12 +120,14 @@ def test_a_codec_is_made_and_a_generator_works_in_its_latents(store, tmp_path, c
 
 
 def test_a_vae_learns_from_short_stretches(store, tmp_path, capsys, monkeypatch):
-    from kin4d.world.diffusion import vae
+    from kin4d.world.diffusion import train_vae
 
     seen = []
-    loss = vae.vae_loss
+    loss = train_vae.vae_loss
     monkeypatch.setattr(
-        vae, "vae_loss", lambda *given, **k: seen.append(given[1].rgb.shape) or loss(*given, **k)
+        train_vae,
+        "vae_loss",
+        lambda *given, **k: seen.append(given[1].rgb.shape) or loss(*given, **k),
     )
     monkeypatch.setattr("kin4d.cli.train_codec._DEV", 1)
     train = ["train", "codec", "--output", str(tmp_path / "vae"), "--episodes", str(store.path)]

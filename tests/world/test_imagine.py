@@ -37,6 +37,11 @@ def test_bad_input_is_refused_with_its_value():
         kin4d.imagine(**GIVEN, num_samples=0)
     with pytest.raises(InputError, match="depth and its camera differ in size"):
         kin4d.imagine(**{**GIVEN, "depth": np.ones((3, 4))})
+    with pytest.raises(InputError, match=r"shape of the depth image.*\[H, W\]"):
+        kin4d.imagine(**{**GIVEN, "depth": np.ones((64, 96, 3))})
+    for name in ("image", "robot", "actions", "camera", "depth"):
+        with pytest.raises(InputError, match=f"{name} to imagine from .*'int'.*a path"):
+            kin4d.imagine(**{**GIVEN, name: 3})
     for file in (GIVEN["actions"], "missing.npy"):
         with pytest.raises(InputError, match="cannot read the depth image"):
             kin4d.imagine(**{**GIVEN, "depth": file})

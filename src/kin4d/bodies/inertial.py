@@ -73,6 +73,18 @@ class Inertial:
         second = second + np.einsum("f,fi,fj->ij", weights / 12, total, total)
         return cls(mass, center, np.trace(second) * np.eye(3) - second)
 
+    def physical(self, *, margin: float = 1e-6) -> Inertial:
+        """The nearest inertia that simulators take for that of a real object.
+
+        Flat and thin links lie on the bound of what is possible, where rounding decides: every
+        second moment gets at least `margin` of their sum.
+        """
+        second = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia
+        moments, axes = np.linalg.eigh(second)
+        least = margin * max(float(np.maximum(moments, 0).sum()), 1e-12 * self.mass)
+        second = (axes * np.maximum(moments, least)) @ axes.T
+        return Inertial(self.mass, self.center, np.trace(second) * np.eye(3) - second)
+
     def mass_points(self) -> tuple[np.ndarray, np.ndarray]:
         """Six points [6, 3] (m) and masses [6] (kg) with this mass, centre and inertia.
 

@@ -33,6 +33,12 @@ class JointCoupling:
         """[J, n - 1] Chebyshev coefficients of dv/dq."""
         return chebyshev.chebder(self.coefficients, axis=1) * self.scale[:, None]
 
+    def values(self, q: np.ndarray) -> np.ndarray:
+        """[J] values of all joints at q [k]."""
+        q = np.append(q, 0.0)  # so that column 0 exists also where nothing moves
+        at = self.scale * q[self.column] + self.shift
+        return chebyshev.chebval(at, self.coefficients.T, tensor=False)
+
 
 def resolve_mimics(name: str, joints: Sequence[Joint], columns: Mapping[str, int]) -> JointCoupling:
     """Resolve who follows whom; `columns` gives the free joints their coordinates."""

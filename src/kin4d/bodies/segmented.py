@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from kin4d.bodies.inertial import Inertial
 from kin4d.bodies.joint import Joint
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.mesh_ops import submesh
 from kin4d.geometry.skin import Skin
 
 ROOT = "still"
@@ -33,8 +35,9 @@ class JointSpec:
         kind: "revolute" or "prismatic".
         point: [3] m, a point on the axis.
         axis: [3] unit.
-        limits: rad or m, relative to rest.
-        probability: That the object can move so, 0 to 1; None if unknown.
+        limits: rad or m, relative to rest; both infinite for a hinge that turns endlessly.
+        probability: That the part moves so, 0 to 1, by the network that predicted it; None if
+            unknown.
     """
 
     name: str
@@ -59,7 +62,7 @@ class SegmentedBody(ArticulatedBody):
 
     Attributes:
         part: As given.
-        joint_specs: As given.
+        joint_specs: The joints as given.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class SegmentedBody(ArticulatedBody):
         part = np.asarray(part, np.int64)
         if part.shape != (len(mesh.vertices),) or part.min() < 0 or part.max() > len(joints):
             raise InputError("parts of vertices", value=part.shape, allowed=f"0 to {len(joints)}")
+        self.part, self.joint_specs, self._mass = part, tuple(joints), mass
         weights = _face_masses(mesh, mass)
         points = [np.zeros(3), *(np.asarray(spec.point, np.float64) for spec in joints)]
         names = [ROOT, *(spec.name for spec in joints)]
@@ -99,7 +103,6 @@ class SegmentedBody(ArticulatedBody):
             )
         super().__init__(links, built, name=mesh.name)
         self.confidence = confidence
-        self.part, self.joint_specs = part, tuple(joints)
         self._part, self._rest_vertices = torch.from_numpy(part), torch.tensor(mesh.vertices)
         self.rest = mesh
         self.skin = Skin.rigid(part, tuple(names))
@@ -108,13 +111,26 @@ class SegmentedBody(ArticulatedBody):
         """Surface vertices [..., V, 3] (m)."""
         return transform_points(self.skin_transforms(q), self._part, self._rest_vertices)
 
+    def corrected(self, parts: Mapping[str, Mapping[str, Any]]) -> SegmentedBody:
+        """A body with some of its joints and parts changed.
+
+        Args:
+            parts: What to change, by part; see `kin4d.bodies.corrections`. For example
+                ``{"part1": {"axis": [0, 0, 1], "pieces": [3]}, "part2": {"type": "fixed"}}``.
+        """
+        from kin4d.bodies.corrections import correct
+
+        part, joints = correct(self.rest, self.part, self.joint_specs, parts)
+        return SegmentedBody(self.rest, part, joints, mass=self._mass, confidence=self.confidence)
+
 
 def _link(name: str, mesh: Mesh, own: np.ndarray, origin: np.ndarray, weights: np.ndarray) -> Link:
     """The link of some triangles, own [F], with its frame at `origin`."""
     if not own.any():
         return Link(name)
-    used, corners = np.unique(mesh.faces[own], return_inverse=True)
-    piece = Mesh(vertices=mesh.vertices[used] - origin, faces=corners.reshape(-1, 3), name=name)
+    to_frame = np.eye(4)
+    to_frame[:3, 3] = -origin
+    piece = submesh(mesh, own, name=name).transformed(to_frame)
     return Link(name, piece, Inertial.of_shell(piece, weights[own]))
 
 

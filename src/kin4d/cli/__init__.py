@@ -20,6 +20,7 @@ from kin4d.renamed import renamed_arguments
 COMMANDS = (
     "inspect",
     "animate",
+    "articulate",
     "fit",
     "simulate",
     "robot",

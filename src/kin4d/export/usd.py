@@ -20,6 +20,7 @@ from kin4d.extras import require
 from kin4d.files import atomic_path
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.material import linear_colors
+from kin4d.geometry.mesh import Mesh
 
 USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 
@@ -88,7 +89,7 @@ def _write_file(clip: Clip, path: Path, textures: TextureFolder, *, fast: bool) 
 def _write_stage(
     clip: Clip, path: Path, textures: TextureFolder, *, samples: Iterable[np.ndarray]
 ) -> None:
-    from pxr import Usd, UsdGeom
+    from pxr import Tf, Usd, UsdGeom
 
     stage = Usd.Stage.CreateNew(str(path))
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
@@ -99,20 +100,18 @@ def _write_stage(
     stage.SetEndTimeCode(len(clip) - 1)
     root = UsdGeom.Xform.Define(stage, "/Clip")
     stage.SetDefaultPrim(root.GetPrim())
-    mesh = _define_mesh(stage, clip)
-    bind_materials(stage, mesh, clip.mesh, textures)
+    UsdGeom.Scope.Define(stage, "/Clip/Geometry")
+    mesh = define_mesh(stage, f"/Clip/Geometry/{Tf.MakeValidIdentifier(clip.mesh.name)}", clip.mesh)
+    bind_materials(stage, mesh, clip.mesh, textures, scope="/Clip/Materials")
     _set_points(mesh, clip, samples)
     stage.Save()
 
 
-def _define_mesh(stage: Any, clip: Clip) -> Any:
-    """The mesh without its points: faces, texture coordinates, colours."""
-    from pxr import Sdf, Tf, UsdGeom, Vt
+def define_mesh(stage: Any, path: str, source: Mesh) -> Any:
+    """A mesh prim without its points: faces, texture coordinates, colours."""
+    from pxr import Sdf, UsdGeom, Vt
 
-    source = clip.mesh
-    name = Tf.MakeValidIdentifier(source.name)
-    UsdGeom.Scope.Define(stage, "/Clip/Geometry")
-    mesh = UsdGeom.Mesh.Define(stage, f"/Clip/Geometry/{name}")
+    mesh = UsdGeom.Mesh.Define(stage, path)
     mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
     mesh.CreateFaceVertexCountsAttr(Vt.IntArray(len(source.faces), 3))
     mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(source.faces.astype(np.int32).ravel()))

@@ -14,14 +14,17 @@ from kin4d.geometry.material import SurfaceMaterial
 from kin4d.geometry.mesh import Mesh
 
 
-def bind_materials(stage: Any, prim: Any, mesh: Mesh, textures: TextureFolder) -> None:
-    """Define the materials `mesh` uses and bind them to `prim`, by face subsets if several."""
+def bind_materials(
+    stage: Any, prim: Any, mesh: Mesh, textures: TextureFolder, *, scope: str
+) -> None:
+    """Define the materials `mesh` uses under the path `scope` and bind them to `prim`, by face
+    subsets if several."""
     from pxr import UsdGeom, UsdShade, Vt
 
     used = faces_by_material(mesh)
-    UsdGeom.Scope.Define(stage, "/Clip/Materials")
+    UsdGeom.Scope.Define(stage, scope)
     for index, faces in used.items():
-        material = _define(stage, f"/Clip/Materials/m{index}", mesh.materials[index], textures)
+        material = _define(stage, f"{scope}/m{index}", mesh.materials[index], textures)
         target = prim.GetPrim()
         if len(used) > 1:
             subset = UsdGeom.Subset.CreateGeomSubset(

@@ -1,9 +1,9 @@
-"""Operations on meshes that need more than one field at a time: components, joining, welding."""
+"""Operations on meshes that need more than one field: components, joining, cutting, welding."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,23 @@ def join_meshes(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
         source_index=np.concatenate(source_index),
         name=name,
         source_up=ups[0] if len(set(ups)) == 1 else None,
+    )
+
+
+def submesh(mesh: Mesh, keep: np.ndarray, *, name: str | None = None) -> Mesh:
+    """Some triangles, `keep` [F] bool or indices, with only the vertices and materials they use."""
+    used, faces = np.unique(mesh.faces[keep], return_inverse=True)
+    own, look = np.unique(np.asarray(mesh.face_material)[keep], return_inverse=True)
+    by_vertex = ("vertices", "uv", "normals", "tangents", "colors", "source_index")
+    values = {field: getattr(mesh, field) for field in by_vertex}
+    return replace(
+        mesh,
+        **{field: None if value is None else value[used] for field, value in values.items()},
+        faces=faces.reshape(-1, 3),
+        materials=tuple(mesh.materials[i] for i in own),
+        face_material=look,
+        face_group=np.asarray(mesh.face_group)[keep],
+        name=name or mesh.name,
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kin4d.bodies.capabilities import RigidLinks
 from kin4d.bodies.robot.registry import load_robot
 from kin4d.bodies.robot.robot_body import RobotBody
 from kin4d.episodes.formats.reader import read_robot_motion
@@ -81,6 +82,14 @@ def imagine(
     """
     if num_samples < 1:
         raise InputError("number of samples", value=num_samples, allowed=">= 1")
+    for name, value, kinds in (
+        ("image", image, (np.ndarray,)),
+        ("robot", robot, (RigidLinks,)),
+        ("actions", actions, (Actions,)),
+        ("camera", camera, (Camera,)),
+        ("depth", depth, (np.ndarray, type(None))),
+    ):
+        _check_type(name, value, kinds)
     body = load_robot(robot) if isinstance(robot, str | Path) else robot
     view = camera if isinstance(camera, Camera) else Camera.load(camera)
     rgb = image if isinstance(image, np.ndarray) else read_image(image)
@@ -98,6 +107,8 @@ def imagine(
     xyz = np.full((*model.size, 3), np.nan, np.float32)
     if depth is not None:
         metres = depth if isinstance(depth, np.ndarray) else _read_depth(Path(depth))
+        if metres.ndim != 2:
+            raise InputError("shape of the depth image", value=metres.shape, allowed="[H, W], m")
         _check_size("depth", metres, view)
         xyz = box.put_depth(metres)
     observation = make_observation(
@@ -125,6 +136,15 @@ def imagine(
     return ImaginedVideo(
         **vars(first), q=q.numpy(), coordinates=tuple(body.coordinates), samples=tuple(others)
     )
+
+
+def _check_type(name: str, value: object, kinds: tuple[type, ...]) -> None:
+    if not isinstance(value, (str, Path, *kinds)):
+        raise InputError(
+            f"{name} to imagine from",
+            value=type(value).__name__,
+            allowed=", ".join(["a path or a name", *(kind.__name__ for kind in kinds)]),
+        )
 
 
 def _check_size(name: str, array: np.ndarray, camera: Camera) -> None:

@@ -22,6 +22,7 @@ from kin4d.calibration.scan_registration.surface import (
 )
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.mesh_ops import submesh
 from kin4d.geometry.transforms import rigid_inverse
 
 ACCEPTED = 0.75
@@ -153,7 +154,7 @@ def scanned_body(
         surface = None
         if mesh.face_areas[mine].any():
             inside = np.linalg.inv(registration.similarity @ poses[i])
-            surface = _triangles(mesh, mine, link.name).transformed(inside)
+            surface = submesh(mesh, mine, name=link.name).transformed(inside)
         links.append(replace(link, mesh=surface))
     return body.replace_links(links)
 
@@ -181,24 +182,3 @@ def _unit(up: np.ndarray) -> torch.Tensor:
             "up must be a direction", value=up.tolist(), allowed="three numbers, not all zero"
         )
     return torch.from_numpy(up / length)
-
-
-def _triangles(mesh: Mesh, keep: np.ndarray, name: str) -> Mesh:
-    """Some of a mesh's triangles with only the vertices they use."""
-    used, faces = np.unique(mesh.faces[keep], return_inverse=True)
-
-    def of(values: np.ndarray | None) -> np.ndarray | None:
-        return None if values is None else values[used]
-
-    return replace(
-        mesh,
-        vertices=mesh.vertices[used],
-        faces=faces.reshape(-1, 3),
-        uv=of(mesh.uv),
-        normals=of(mesh.normals),
-        colors=of(mesh.colors),
-        face_material=None if mesh.face_material is None else mesh.face_material[keep],
-        face_group=None if mesh.face_group is None else mesh.face_group[keep],
-        source_index=of(mesh.source_index),
-        name=name,
-    )

@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -33,18 +33,6 @@ class RobotControl(NamedTuple):
     rgb: Tensor
     xyz: Tensor
     mask: Tensor
-
-
-class ConditionEncoder(Protocol):
-    """A network that turns actions or words into inputs of the transformer."""
-
-    def channels(self, control_input: Tensor) -> Tensor | None:
-        """[B, fused channels, t, 1, 1] to add to the condition."""
-        ...
-
-    def tokens(self, control_input: Tensor) -> Tensor:
-        """[B, N, inner] context."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +101,11 @@ class ActionEncoder(nn.Module):
         nn.init.zeros_(self.shift.bias)
 
     def channels(self, control_input: Tensor) -> Tensor:
+        """[B, fused channels, t, 1, 1] to add to the condition."""
         return self.shift(self.read(_by_latent_frame(control_input))).movedim(1, 2)[..., None, None]
 
     def tokens(self, control_input: Tensor) -> Tensor:
+        """[B, N, inner] context tokens."""
         return self.read(_by_latent_frame(control_input)) + self.when
 
 
@@ -129,9 +119,10 @@ class TextEncoder(nn.Module):
         self._project = (project,)
 
     def channels(self, control_input: Tensor) -> None:
-        return None
+        """Nothing is added to the condition."""
 
     def tokens(self, control_input: Tensor) -> Tensor:
+        """[B, N, inner] context tokens."""
         known = control_input if control_input.is_floating_point() else self.table(control_input)
         return self._project[0](known)
 

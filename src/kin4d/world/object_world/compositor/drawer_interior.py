@@ -9,11 +9,6 @@ import numpy as np
 from kin4d.world.object_world.upright_box import UprightBox
 from kin4d.world.observation import Observation
 
-_DEPTH_RATIO = 0.85  # of the cabinet's depth
-_WIDTH_RATIO = 0.94  # of the front's width
-_HEIGHT_RATIO = 0.75  # of the front's height
-_FRONT_PERCENTILES = (8, 92)  # of the front's points, to leave out handles
-_MAX_OFFSET = 0.25  # of the cabinet's depth between a front and the cabinet's side
 # Floor, back and two sides, as corners (along, across, up) of a unit box whose front is at 0.
 _SIDES = (
     ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)),
@@ -21,6 +16,29 @@ _SIDES = (
     ((0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1)),
     ((0, 1, 0), (1, 1, 0), (1, 1, 1), (0, 1, 1)),
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawerConfig:
+    """Assumed proportions of a drawer, by which its unobserved box is drawn.
+
+    Attributes:
+        depth: Of the cabinet's depth.
+        width: Of the front's width.
+        height: Of the front's height.
+        percentiles: Of the front's points that bound it: handles stand out.
+        max_offset: Distance between the front and a side of the cabinet, in cabinet depths, above
+            which a part is not a drawer front.
+    """
+
+    depth: float = 0.85
+    width: float = 0.94
+    height: float = 0.75
+    percentiles: tuple[float, float] = (8, 92)
+    max_offset: float = 0.25
+
+
+DRAWER = DrawerConfig()
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +57,10 @@ class DrawerInterior:
 
 
 def drawer_interior_behind(
-    part_mask: np.ndarray, parent: np.ndarray, observation: Observation
+    part_mask: np.ndarray,
+    parent: np.ndarray,
+    observation: Observation,
+    config: DrawerConfig = DRAWER,
 ) -> DrawerInterior | None:
     """The interior behind a drawer front, within its cabinet; None if it is not vertical.
 
@@ -47,6 +68,7 @@ def drawer_interior_behind(
         part_mask: [H, W] bool: mask of the front in the first frame.
         parent: Mask of the cabinet.
         observation: The first frame.
+        config: Assumed proportions.
     """
     front, cabinet = (
         observation.to_base(observation.xyz[mask].astype(np.float64))
@@ -54,23 +76,23 @@ def drawer_interior_behind(
     )
     box = UprightBox.of(cabinet)
     along = front @ box.axes.T
-    low, high = np.percentile(along, _FRONT_PERCENTILES, axis=0)
+    low, high = np.percentile(along, config.percentiles, axis=0)
     size = np.maximum(box.high - box.low, 1e-9)
     centre = np.median(along, axis=0)
     outside = np.abs(np.stack([centre - box.low, centre - box.high]) / size)
     side, axis = np.unravel_index(outside[:, :2].argmin(), (2, 2))
-    if outside[side, axis] > _MAX_OFFSET or outside[:, 2].min() < outside[side, axis]:
+    if outside[side, axis] > config.max_offset or outside[:, 2].min() < outside[side, axis]:
         return None
     across = 1 - axis
-    start, direction = centre[axis], _DEPTH_RATIO * size[axis] * (1 if side == 0 else -1)
-    margin = 0.5 * (1 - _WIDTH_RATIO) * (high[across] - low[across])
+    start, direction = centre[axis], config.depth * size[axis] * (1 if side == 0 else -1)
+    margin = 0.5 * (1 - config.width) * (high[across] - low[across])
     corners = np.array(_SIDES, np.float64).reshape(-1, 3)
     positions = np.empty_like(corners)
     positions[:, axis] = start + direction * corners[:, 0]
     positions[:, across] = (
-        low[across] + margin + _WIDTH_RATIO * (high - low)[across] * corners[:, 1]
+        low[across] + margin + config.width * (high - low)[across] * corners[:, 1]
     )
-    positions[:, 2] = low[2] + _HEIGHT_RATIO * (high - low)[2] * corners[:, 2]
+    positions[:, 2] = low[2] + config.height * (high - low)[2] * corners[:, 2]
     vertices = (
         positions @ box.axes @ observation.base_in_camera[:3, :3].T
         + observation.base_in_camera[:3, 3]
