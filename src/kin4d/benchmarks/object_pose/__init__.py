@@ -55,7 +55,7 @@ def run(
     *,
     quick: bool,
     seed: int,
-    objects: Path | None = None,
+    objects: Sequence[Path] = (),
     weights: Sequence[str] = ("small",),
     pictures: Path | None = None,
 ) -> Report:
@@ -64,7 +64,7 @@ def run(
     Args:
         quick: A few objects, one pose each.
         seed: Of the choice of objects, states and samples.
-        objects: A folder of URDF objects, as a set of its own.
+        objects: Folders of URDF objects, each a set of its own.
         weights: Models to ask; see `find_weights`. The bars are about the first.
         pictures: A folder to draw fits and sweeps of test objects into.
     """
