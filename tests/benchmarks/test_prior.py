@@ -25,7 +25,7 @@ from kin4d.geometry.primitives import box
 from kin4d.objects.procedural.assembly import ArticulatedObject, ObjectLink
 from kin4d.storage.splits import UNSEEN_CATEGORIES
 
-DRAWERS = PriorCaseSpec(group="procedural test", category="drawer_unit", number=5)
+DRAWERS = PriorCaseSpec(group="procedural test", category="drawer_unit", number=7)
 
 
 @pytest.fixture(scope="module")

@@ -39,8 +39,8 @@ def bench_command(
         objects: For object-pose and prior: folders of URDF objects, such as PartNet-Mobility's.
         split: For prior: "test", or "dev" for choosing between models.
         episodes: For world: a store of episodes; without one, some are made.
-        weights: For object-pose, prior and world: models to evaluate, each a name, a file, a run or a
-            folder of runs.
+        weights: For object-pose, prior and world: models to evaluate, each a name, a file, a
+            run or a folder of runs.
         pictures: For object-pose, prior and world: draw what was fitted, predicted or imagined
             into this folder.
         gate: Exit with code 1 if a threshold is missed; without it, misses are only printed.

@@ -13,7 +13,8 @@ from kin4d.benchmarks.prior.cases import prior_case_specs
 from kin4d.benchmarks.prior.run import run_prior_cases
 from kin4d.benchmarks.prior.tables import prior_report
 from kin4d.benchmarks.report import Report
-from kin4d.neurok.pretrained import neurok_weights_file
+from kin4d.neurok.joint_pretrained import MODEL
+from kin4d.training.weights import weights_file
 
 
 def run(
@@ -37,6 +38,7 @@ def run(
         split: "test", or "dev" for choosing.
         count: Objects of each set.
     """
+    digests = {Path(name).stem: _digest(name) for name in weights}
     rows = [Predictor(Path(name).stem, Weights(name)) for name in weights]
     specs = prior_case_specs(count=4 if quick else count, objects=objects, split=split, seed=seed)
     results, left_out = run_prior_cases(
@@ -44,7 +46,7 @@ def run(
     )
     report = prior_report(results, main=rows[0].name if rows else "")
     report.notes += left_out
-    report.weights = {Path(name).stem: _digest(name) for name in weights}
+    report.weights = digests
     if pictures is not None and rows:
         from kin4d.benchmarks.prior.images import draw_predictions
 
@@ -56,4 +58,4 @@ def _digest(name: str) -> str:
     """16 hex digits of the SHA-256 of a weights file."""
     import hashlib
 
-    return hashlib.sha256(neurok_weights_file(name).read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(weights_file(name, MODEL).read_bytes()).hexdigest()[:16]
