@@ -57,7 +57,7 @@ def test_case_is_the_same_every_time(case) -> None:
 
 
 def test_sets_hold_the_right_categories() -> None:
-    found = case_specs(each=1, unseen=2, objects=None, seed=0)
+    found = case_specs(each=1, unseen=2, objects=(), seed=0)
     unseen = [recipe.category for recipe in found if recipe.group == "unseen"]
     test = {recipe.category for recipe in found if recipe.group == "test"}
     assert set(unseen) == UNSEEN_CATEGORIES
@@ -226,4 +226,4 @@ def test_chest_is_closed_and_of_the_size_asked_for() -> None:
 
 def test_options_of_other_benchmarks_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'startup' takes no --objects"):
-        bench_command("startup", objects=tmp_path)
+        bench_command("startup", objects=(tmp_path,))

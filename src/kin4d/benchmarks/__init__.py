@@ -11,6 +11,7 @@ BENCHMARKS: dict[str, str] = {
     "export": "writing a large clip, against writing the same bytes with numpy",
     "startup": "the time to import kin4d and to get help",
     "object-pose": "inverse kinematics of objects: learned, against baselines and ablations",
+    "prior": "how a mesh can move, without a target: learned, against baselines",
     "world": "what a world model imagines, against what happened",
     "robot": "forward and inverse kinematics, pointmaps and scans, against other libraries",
 }

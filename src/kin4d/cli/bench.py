@@ -21,7 +21,8 @@ def bench_command(
     quick: bool = False,
     json: Path | None = None,
     seed: int = 0,
-    objects: Path | None = None,
+    objects: tuple[Path, ...] = (),
+    split: str = "",
     episodes: Path | None = None,
     weights: tuple[str, ...] = (),
     images: Path | None = None,
@@ -35,11 +36,13 @@ def bench_command(
         quick: A smaller run to see that everything works; its figures are not for quoting.
         json: Write rows, ratios, checks, seed, versions and machine to this file.
         seed: Random seed.
-        objects: For object-pose: a folder of URDF objects, such as PartNet-Mobility's.
+        objects: For object-pose and prior: folders of URDF objects, such as PartNet-Mobility's.
+        split: For prior: "test", or "dev" for choosing between models.
         episodes: For world: a store of episodes; without one, some are made.
-        weights: For object-pose and world: models to evaluate, each a name, a file, a run or a
-            folder of runs.
-        images: For object-pose and world: draw what was fitted or imagined into this folder.
+        weights: For object-pose, prior and world: models to evaluate, each a name, a file, a
+            run or a folder of runs.
+        images: For object-pose, prior and world: draw what was fitted, predicted or imagined
+            into this folder.
         gate: Exit with code 1 if a threshold is missed; without it, misses are only printed.
         list: Print the names alone, one a line.
     """
@@ -52,14 +55,21 @@ def bench_command(
     if name not in BENCHMARKS:
         raise InputError("there is no such benchmark", value=name, allowed=", ".join(BENCHMARKS))
     run = importlib.import_module("kin4d.benchmarks." + name.replace("-", "_")).run
-    options = {"objects": objects, "episodes": episodes, "weights": weights, "images": images}
+    options = {
+        "objects": objects,
+        "split": split,
+        "episodes": episodes,
+        "weights": weights,
+        "images": images,
+    }
     given = {option: value for option, value in options.items() if value}
     for option in given:
         if option not in inspect.signature(run).parameters:
             raise InputError(f"benchmark '{name}' takes no --{option}")
     report = run(quick=quick, seed=seed, **given)
     # Folders elsewhere are named, not located: the figures travel, paths do not.
-    asked = f" --objects {objects.resolve().name}" if objects else ""
+    asked = f" --objects {' '.join(one.resolve().name for one in objects)}" if objects else ""
+    asked += f" --split {split}" if split else ""
     asked += f" --episodes {episodes.resolve().name}" if episodes else ""
     asked += f" --weights {' '.join(Path(one).name for one in weights)}" if weights else ""
     result = report.to_dict(name=name, seed=seed, quick=quick, options=asked)

@@ -93,13 +93,14 @@ def _joint_spec(
     """The likeliest joint of a part, in metres."""
     joint = part.joints[0]
     unit = 1.0 / box.scale if joint.kind == "prismatic" else 1.0
+    low, high = (-np.inf, np.inf) if joint.endless else (unit * end for end in joint.limits)
     return JointSpec(
         name=f"{'slide' if joint.kind == 'prismatic' else 'hinge'}{number}",
         parent=parent,
         kind=joint.kind,
         point=(joint.pivot / box.scale + box.centre) @ box.rotation,
         axis=joint.axis @ box.rotation,
-        limits=(joint.limits[0] * unit, joint.limits[1] * unit),
+        limits=(low, high),
         probability=probability,
     )
 

@@ -55,7 +55,7 @@ def run(
     *,
     quick: bool,
     seed: int,
-    objects: Path | None = None,
+    objects: Sequence[Path] = (),
     weights: Sequence[str] = ("small",),
     images: Path | None = None,
 ) -> Report:
@@ -64,7 +64,7 @@ def run(
     Args:
         quick: A few objects, one pose each.
         seed: Of the choice of objects, states and samples.
-        objects: A folder of URDF objects, as a set of its own.
+        objects: Folders of URDF objects, each a set of its own.
         weights: Models to evaluate; see `find_weights`. Thresholds apply to the first.
         images: A folder to draw fits and sweeps of test objects into.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
@@ -119,13 +120,13 @@ def moving_faces(before: np.ndarray, after: np.ndarray, faces: np.ndarray) -> np
     return np.linalg.norm((after - before)[faces].mean(1), axis=-1) > MOVED
 
 
-def case_specs(*, each: int, unseen: int, objects: Path | None, seed: int) -> list[CaseSpec]:
+def case_specs(*, each: int, unseen: int, objects: Sequence[Path], seed: int) -> list[CaseSpec]:
     """The objects of all sets.
 
     Args:
         each: Objects of every category that is trained on, from the test split.
         unseen: Objects of every category that is not.
-        objects: A folder of URDF objects, all of which are taken; None leaves that set out.
+        objects: Folders of URDF objects, all of which are taken.
         seed: Of the choice.
     """
     source = articulated_source()
@@ -138,8 +139,7 @@ def case_specs(*, each: int, unseen: int, objects: Path | None, seed: int) -> li
             for _ in range(count):
                 _, number = source.only([category]).choose(rng, group)
                 found.append(CaseSpec(group=group, category=category, seed=number))
-    if objects is not None:
-        folder = Path(objects)
+    for folder in objects:
         for who in urdf_source(folder).identities:
             inside = folder / who.name
             found.append(CaseSpec(group=folder.name, folder=inside if inside.is_dir() else folder))
