@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 BodyType = Literal["auto", "learned", "articulated", "rigid", "solid", "sheet"]
 MIN_CONFIDENCE = 0.02
-"""Confidence of a learned body below which `load` warns."""
+"""Confidence of a `LearnedBody` below which `load` warns."""
+
+MIN_PROBABILITY = 0.3
+"""Probability of the surest joint of an articulated body below which it is not trusted."""
 
 SIDES = {
     "left": (0, -1),
@@ -210,18 +213,13 @@ def _predicted_body(
 ) -> Body | None:
     """The body a network predicts; None if `body_type` is auto and the mesh should be rigid."""
     from kin4d.neurok import LearnedBody, articulate
-    from kin4d.neurok.pretrained import neurok_weights_file
 
     if body_type == "learned":
         body = LearnedBody.from_mesh(mesh, weights, mass=mass, coordinates=dof)
     else:
-        if body_type == "auto":
-            try:
-                neurok_weights_file(str(weights))
-            except InputError:
-                return None
         body = articulate(mesh, weights, mass=mass)
-    unfamiliar = body.confidence is not None and body.confidence < MIN_CONFIDENCE
+    least = MIN_CONFIDENCE if body_type == "learned" else MIN_PROBABILITY
+    unfamiliar = body.confidence is not None and body.confidence < least
     if body_type == "auto" and (unfamiliar or not body.coordinates):
         return None
     if unfamiliar:

@@ -28,7 +28,8 @@ ROBOTS = {"sketch": "kin4d_arm"}
 FLAGS = {
     "animate": {
         "--coordinates": "--dof",
-        "--joints": "--articulate",
+        "--articulate": "--body-type articulated",
+        "--joints": "--body-type articulated",
         "--model": "--weights",
         "--walk": "--random-states",
     },

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from kin4d.bodies.capabilities import Predicted
+from kin4d.bodies.body import Body
+from kin4d.bodies.capabilities import Predicted, PredictedJoints
 from kin4d.cli.output import check_memory, print_result, save_clip_output
 from kin4d.geometry.up_axis import UpAxis
-from kin4d.loading import load
+from kin4d.loading import MIN_PROBABILITY, BodyType, LowConfidenceWarning, load
 
 
 def animate_command(
@@ -22,8 +25,8 @@ def animate_command(
     fps: float = 24.0,
     weights: str = "small",
     up: UpAxis | None = None,
+    body_type: BodyType = "auto",
     dof: int | None = None,
-    articulate: bool = False,
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -39,8 +42,10 @@ def animate_command(
         fps: Frames per second.
         weights: For meshes: a name that ships, a file, a folder or a hub id.
         up: The axis that points up in a mesh file; y by default, or what a DAE file states.
-        dof: How many coordinates a mesh gets; by default as many as move it visibly.
-        articulate: Cut a mesh into rigid parts on hinges and slides, and sweep these.
+        body_type: Of a mesh: articulated (rigid parts on predicted joints), learned, rigid, solid
+            or sheet. Auto is articulated where a joint is probable, else a soft solid, whose
+            vibration modes move it.
+        dof: How many coordinates a learned body gets; by default as many as move it visibly.
         seed: Of random states, and of an object category.
         json: Print JSON for machines.
     """
@@ -56,12 +61,12 @@ def animate_command(
     if random_states < 0:
         raise InputError("number of random states", value=random_states, allowed=">= 0")
     if Path(what).suffix.lower() in READS:
-        body_type = "articulated" if articulate else "learned"
-        body = load(what, body_type=body_type, weights=weights, up=up, dof=dof, seed=seed)
+        chosen = "learned" if dof is not None and body_type == "auto" else body_type
+        body = load_moving(what, chosen, weights=weights, up=up, dof=dof)
     else:
         body = load(what, dof=dof, seed=seed)
     if not body.coordinates:
-        raise InputError(f"'{what}' has no part that moves", hint="give --dof to force it")
+        raise InputError(f"'{what}' has no part that moves", hint="try --body-type solid")
     segments = len(body.coordinates) + random_states
     check_memory(frames * segments, vertices=len(body.rest.vertices))
     q = [sweep_joints(body, frames=frames)]
@@ -69,12 +74,32 @@ def animate_command(
         q.append(random_motion(body, random_states, frames=frames, seed=seed))
     clip = bake(body, torch.cat(q), fps=fps)
     data = {"coordinates": list(body.coordinates), "frames": len(clip), "written": str(output)}
+    names = ", ".join(body.coordinates)
+    lines = [f"{len(body.coordinates)} coordinates ({names}), {len(clip)} frames"]
     if isinstance(body, Predicted):
         data["confidence"] = body.confidence
+    if isinstance(body, PredictedJoints):
+        data["joints"] = [joint.to_dict() for joint in body.joint_specs]
+        lines += [f"  {joint}" for joint in body.joint_specs]
     save_clip_output(clip, output)
-    names = ", ".join(body.coordinates)
-    print_result(
-        f"{len(body.coordinates)} coordinates ({names}), {len(clip)} frames, written to {output}",
-        data,
-        as_json=json,
+    print_result("\n".join([*lines, f"written to {output}"]), data, as_json=json)
+
+
+def load_moving(
+    what: str, body_type: BodyType, *, weights: str, up: UpAxis | None, dof: int | None
+) -> Body:
+    """The body of a mesh file; for "auto", soft where no joint is probable, with a notice."""
+    if body_type != "auto":
+        return load(what, body_type=body_type, weights=weights, up=up, dof=dof)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowConfidenceWarning)
+        body = load(what, body_type="articulated", weights=weights, up=up)
+    sure = isinstance(body, Predicted) and (body.confidence or 0.0) >= MIN_PROBABILITY
+    if body.coordinates and sure:
+        return body
+    print(
+        f"no joint of {what} has a probability of {MIN_PROBABILITY} or more: showing the elastic "
+        "modes of a soft solid (--body-type articulated shows the joints all the same)",
+        file=sys.stderr,
     )
+    return load(what, body_type="solid", up=up)

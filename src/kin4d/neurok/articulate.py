@@ -28,7 +28,7 @@ class ArticulateConfig:
     Attributes:
         pieces: How it is cut.
         decoding: How probabilities become parts and joints.
-        min_probability: Joints that are less probable are left out: their parts stay with what
+        min_probability: Joints that are less probable are left out; their parts stay with what
             carries them.
         collision: How limits are shortened by collisions; None leaves them as predicted.
     """
@@ -48,6 +48,9 @@ def articulate(
 ) -> SegmentedBody:
     """Divide a mesh into the rigid parts that a network predicts, and connect them by joints.
 
+    `SegmentedBody.joint_specs` has a calibrated probability for each joint, the surest first; the
+    body's `confidence` is that of the surest.
+
     Args:
         mesh: Any mesh; metres, z up.
         weights: Of the joint prior: a name that ships, a file, a folder or a hub id.
@@ -59,31 +62,36 @@ def articulate(
     cut = cut_mesh(mesh, config.pieces)
     parts = decode_joints(prior.model, cut.batch(), config.decoding)
     probabilities = [prior.probability(part) for part in parts]
-    kept = [p >= config.min_probability for p in probabilities]
-    face_part, joints = _joint_specs(cut, parts, probabilities, kept)
+    face_part, joints = _joint_specs(cut, parts, probabilities, config.min_probability)
     vertex_part = np.zeros(len(mesh.vertices), np.int64)
     vertex_part[mesh.faces.ravel()] = np.repeat(face_part, 3)
     if config.collision is not None:
         joints = _clip_limits(PartSamples.of(mesh, vertex_part, config=config.collision), joints)
-    confidence = float(np.mean([joint.probability for joint in joints])) if joints else None
+    confidence = max(probabilities, default=0.0)
     return SegmentedBody(mesh, vertex_part, joints, mass=mass, confidence=confidence)
 
 
 def _joint_specs(
-    cut: MeshPieces, parts: list[PartHypotheses], probabilities: list[float], kept: list[bool]
+    cut: MeshPieces, parts: list[PartHypotheses], probabilities: list[float], least: float
 ) -> tuple[np.ndarray, list[JointSpec]]:
-    """[F] part of each face, and the joints of the parts that are kept, parents first."""
-    number = [0] * len(parts)
+    """[F] part of each face, and the joints that are probable enough, the surest first."""
+    order = sorted(
+        (row for row, value in enumerate(probabilities) if value >= least),
+        key=lambda row: -probabilities[row],
+    )
+    number = {row: place for place, row in enumerate(order, 1)}
+    number[-1] = 0
+    for row, part in enumerate(parts):  # parents come first
+        number.setdefault(row, number[part.parent])
     piece_part = np.zeros(len(cut.pieces), np.int64)
-    joints: list[JointSpec] = []
     for row, part in enumerate(parts):
-        parent = 0 if part.parent < 0 else number[part.parent]
-        if not kept[row]:
-            number[row] = parent
-        else:
-            number[row] = len(joints) + 1
-            joints.append(_joint_spec(part, number[row], parent, probabilities[row], cut.box))
         piece_part[part.pieces] = number[row]
+    joints = [
+        _joint_spec(
+            parts[row], number[row], number[parts[row].parent], probabilities[row], cut.box
+        )
+        for row in order
+    ]
     return piece_part[cut.face_piece], joints
 
 
