@@ -28,8 +28,8 @@ ROBOTS = {"sketch": "kin4d_arm"}
 FLAGS = {
     "animate": {
         "--coordinates": "--dof",
-        "--articulate": "--body-type articulated",
-        "--joints": "--body-type articulated",
+        "--articulate": "--body-type",
+        "--joints": "--body-type",
         "--model": "--weights",
         "--walk": "--random-states",
     },

@@ -1,4 +1,4 @@
-"""From claims and axes to rigid parts on joints."""
+"""From a mesh to rigid parts on the joints that the prior predicts."""
 
 from __future__ import annotations
 
@@ -8,49 +8,89 @@ import numpy as np
 import pytest
 import torch
 
+from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
-from kin4d.geometry.primitives import box
-from kin4d.neurok.articulate import articulate, build_kinematic_tree
-from kin4d.neurok.collision_limits import PartSamples
+from kin4d.geometry.primitives import box, sphere
+from kin4d.neurok.articulate import ArticulateConfig, articulate
+from kin4d.neurok.joint_decoding import DecodingConfig
+from kin4d.neurok.joint_prior import PRESETS, JointPrior
+from kin4d.neurok.joint_pretrained import MODEL, VERSION
+from kin4d.objects.procedural.categories import make_object
+from kin4d.training.checkpoint import save_tensors
+
+ANY = ArticulateConfig(decoding=DecodingConfig(moves=0.0, together=0.9))
+"""Everything moves: untrained weights are enough to see that bodies are sound."""
 
 
-def _row(*places: tuple[float, float, float]) -> tuple[Mesh, np.ndarray]:
-    """Boxes of side 0.2 at places, and the number of each vertex's box."""
-    boxes = []
-    for place in places:
-        pose = np.eye(4)
-        pose[:3, 3] = place
-        boxes.append(box((0.2, 0.2, 0.2)).transformed(pose))
-    part = np.repeat(np.arange(len(boxes)), len(boxes[0].vertices))
-    return Mesh.concatenate(boxes), part
+@pytest.fixture(scope="module")
+def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from dataclasses import asdict
+
+    torch.manual_seed(0)
+    model = JointPrior(PRESETS["tiny"])
+    file = tmp_path_factory.mktemp("prior") / "weights.safetensors"
+    metadata = {"model": MODEL, "version": VERSION, "config": asdict(PRESETS["tiny"])}
+    save_tensors(file, model.state_dict(), metadata)
+    return file
 
 
-def test_a_chain_hangs_link_by_link() -> None:
-    mesh, part = _row((0, 0, 0), (0.42, 0, 0), (0.21, 0, 0))
-    assert build_kinematic_tree(PartSamples.of(mesh, part), 2, near=0.01).tolist() == [0, 2, 0]
+def moved(mesh: Mesh, offset: tuple[float, float, float]) -> Mesh:
+    pose = np.eye(4)
+    pose[:3, 3] = offset
+    return mesh.transformed(pose)
 
 
-def test_what_touches_the_base_hangs_on_it_whatever_else_it_touches() -> None:
-    mesh, part = _row((0, 0, 0), (0.205, 0, 0), (0.0, 0.205, 0))
-    assert build_kinematic_tree(PartSamples.of(mesh, part), 2, near=0.01).tolist() == [0, 0, 0]
-
-
-def test_without_a_base_all_hang_on_the_world() -> None:
-    mesh, part = _row((0, 0, 0), (0.3, 0, 0))
-    assert build_kinematic_tree(PartSamples.of(mesh, part + 1), 2, near=0.01).tolist() == [0, 0, 0]
-
-
-def test_any_mesh_gets_parts_on_joints(two_boxes: Mesh, weights: Path) -> None:
-    body = articulate(two_boxes, weights, mass=3.0, points=256)
-    assert body.rest is two_boxes
+def test_parts_stay_rigid(untrained: Path) -> None:
+    mesh = make_object("cabinet", 2).body().rest
+    body = articulate(mesh, untrained, mass=3.0, config=ANY)
+    assert body.rest is mesh
+    assert body.coordinates
     assert float(body.mass.sum()) == pytest.approx(3.0, rel=1e-3)
     low, high = body.limits.T
     assert bool((low <= 0).all())
     assert bool((high >= 0).all())
-    moved = body.vertices(high)
-    assert bool(torch.isfinite(moved).all())
-    edges = two_boxes.faces[:, :2].copy()
-    before = np.linalg.norm(np.diff(two_boxes.vertices[edges], axis=1), axis=-1)
-    after = (moved[edges[:, 0]] - moved[edges[:, 1]]).norm(dim=-1).numpy()
-    whole = body._part.numpy()[edges[:, 0]] == body._part.numpy()[edges[:, 1]]
-    np.testing.assert_allclose(after[whole], before[whole, 0], atol=1e-9)
+    vertices = body.vertices(high.clamp(max=1.0)).numpy()
+    ends = mesh.faces[:, :2]
+    whole = (body.part[mesh.faces] == body.part[mesh.faces[:, :1]]).all(1)
+    before = np.linalg.norm(mesh.vertices[ends[:, 0]] - mesh.vertices[ends[:, 1]], axis=1)
+    after = np.linalg.norm(vertices[ends[:, 0]] - vertices[ends[:, 1]], axis=1)
+    assert whole.mean() > 0.9
+    np.testing.assert_allclose(after[whole], before[whole], atol=1e-9)
+
+
+def test_the_surest_joint_comes_first(untrained: Path) -> None:
+    mesh = make_object("drawer_unit", 1).body().rest
+    body = articulate(mesh, untrained, config=ANY)
+    found = [joint.probability for joint in body.joint_specs]
+    assert found == sorted(found, reverse=True)
+    assert body.confidence == pytest.approx(found[0])
+    least = float(np.median(found))
+    fewer = articulate(
+        mesh,
+        untrained,
+        config=ArticulateConfig(decoding=ANY.decoding, min_probability=least),
+    )
+    assert len(fewer.joint_specs) < len(found)
+    assert min(joint.probability for joint in fewer.joint_specs) >= least
+
+
+@pytest.mark.parametrize(
+    "mesh",
+    [
+        sphere(0.3),
+        box((1.0, 1.0, 1e-6)),
+        box((1e-4, 2e-4, 1e-4)),
+        Mesh.concatenate([moved(box((0.01, 0.01, 0.01)), (0.02 * i, 0, 0)) for i in range(300)]),
+        Mesh(vertices=box((1, 1, 1)).vertices, faces=box((1, 1, 1)).faces[:, ::-1]),
+    ],
+    ids=["one piece", "no thickness", "tiny", "many pieces", "inside out"],
+)
+def test_odd_meshes_give_bodies(mesh: Mesh, untrained: Path) -> None:
+    body = articulate(mesh, untrained, config=ANY)
+    assert bool(torch.isfinite(body.vertices(body.q0)).all())
+    assert all(0 <= joint.probability <= 1 for joint in body.joint_specs)
+
+
+def test_weights_of_another_model_are_refused() -> None:
+    with pytest.raises(InputError, match="another model"):
+        articulate(box((1, 1, 1)), Path("src/kin4d/weights/neurok-small.safetensors"))

@@ -19,6 +19,7 @@ from kin4d.bodies.body import Body
 from kin4d.bodies.edge_network import EdgeNetwork
 from kin4d.bodies.joint import Joint
 from kin4d.bodies.joint_coupling import JointCoupling
+from kin4d.bodies.segmented import JointSpec
 from kin4d.bodies.skinning_frames import SkinningFrames
 from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.geometry.skin import Skin
@@ -40,6 +41,17 @@ class Predicted(Protocol):
     """
 
     confidence: float | None
+
+
+@runtime_checkable
+class PredictedJoints(Protocol):
+    """A body whose joints a network predicted.
+
+    Attributes:
+        joint_specs: The joints, each with its probability, the surest first.
+    """
+
+    joint_specs: tuple[JointSpec, ...]
 
 
 @runtime_checkable

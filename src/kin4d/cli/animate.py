@@ -11,6 +11,7 @@ import tyro
 
 from kin4d.bodies.body import Body
 from kin4d.bodies.capabilities import Predicted, PredictedJoints
+from kin4d.cli.articulate import describe
 from kin4d.cli.output import check_memory, print_result, save_clip_output
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import MIN_PROBABILITY, BodyType, LowConfidenceWarning, load
@@ -79,8 +80,8 @@ def animate_command(
     if isinstance(body, Predicted):
         data["confidence"] = body.confidence
     if isinstance(body, PredictedJoints):
-        data["joints"] = [joint.to_dict() for joint in body.joint_specs]
-        lines += [f"  {joint}" for joint in body.joint_specs]
+        data["probabilities"] = [joint.probability for joint in body.joint_specs]
+        lines += [f"  {joint.name}  {describe(joint)}" for joint in body.joint_specs]
     save_clip_output(clip, output)
     print_result("\n".join([*lines, f"written to {output}"]), data, as_json=json)
 

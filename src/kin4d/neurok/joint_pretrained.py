@@ -14,7 +14,7 @@ from kin4d.neurok.joint_prior import JointPrior, JointPriorConfig
 from kin4d.training.config import config_of
 from kin4d.training.weights import check_state_dict, read_weights, weights_file
 
-MODEL = "joint-prior"
+MODEL = "joint_prior"
 """Kind of model, as weights that ship begin."""
 
 VERSION = 1
@@ -55,7 +55,7 @@ def joint_prior_from_pretrained(name: str | Path) -> CalibratedPrior:
     """
     tensors, metadata = read_weights(
         weights_file(name, MODEL),
-        model="joint_prior",
+        model=MODEL,
         version=VERSION,
         train="kin4d train joint-prior",
     )

@@ -72,7 +72,7 @@ def train_joint_prior(
         train_config,
         output,
         metadata={
-            "model": "joint_prior",
+            "model": MODEL,
             "version": VERSION,
             "config": asdict(config),
             "loss": asdict(loss_config),
