@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "fitting": {"geometry", "bodies", "kinematics", "neurok"},
     "episodes": {"geometry", "storage", "export", "bodies", "kinematics", "render", "calibration"},
     "world": {"geometry", "training", "export", "bodies", "kinematics", "render", "episodes"},
-    "objects": {"geometry", "storage", "bodies", "render"},
+    "objects": {"geometry", "storage", "bodies", "render", "neurok"},
     "tasks": {"geometry", "storage", "kinematics", "render", "episodes", "objects"},
 }
 ABOVE_ALL = {"policies", "envs", "benchmarks", "viewer", "cli"}

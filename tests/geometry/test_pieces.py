@@ -45,7 +45,9 @@ def test_samples_lie_on_their_pieces() -> None:
     middles = found.points.mean(1)
     assert abs(middles[0, 0] - vertices[:, 0].min() - 0.5) < 0.2
     assert middles[1, 0] - middles[0, 0] > 4
-    local = found.points - np.array([[[0.0, 0, 0]], [[5.0, 0, 0]]]) - box((1.0, 1, 1)).vertices.mean(0)
+    local = (
+        found.points - np.array([[[0.0, 0, 0]], [[5.0, 0, 0]]]) - box((1.0, 1, 1)).vertices.mean(0)
+    )
     assert np.allclose(np.abs(local).max(-1), 0.5, atol=1e-6)
     corners = found.supports - found.supports.mean(1, keepdims=True)
     assert np.allclose(np.abs(corners).max((1, 2)), 0.5, atol=0.1)
@@ -82,8 +84,6 @@ def test_yaw_of_a_turned_box_is_undone() -> None:
 
 def test_components_stay_apart_when_joined() -> None:
     vertices, faces = two_boxes((5.0, 0.0, 0.0))
-    found = sample_pieces(
-        vertices, faces, split_surface(vertices, faces), np.random.default_rng(0)
-    )
+    found = sample_pieces(vertices, faces, split_surface(vertices, faces), np.random.default_rng(0))
     both = PieceSamples.concatenate([found, found])
     assert len(np.unique(both.component)) == 4

@@ -13,8 +13,8 @@ from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box, sphere
 from kin4d.neurok.articulate import ArticulateConfig, articulate
 from kin4d.neurok.joint_decoding import DecodingConfig
-from kin4d.neurok.joint_prior import PRESETS, JointPrior
 from kin4d.neurok.joint_pretrained import MODEL, VERSION
+from kin4d.neurok.joint_prior import PRESETS, JointPrior
 from kin4d.objects.procedural.categories import make_object
 from kin4d.training.checkpoint import save_tensors
 

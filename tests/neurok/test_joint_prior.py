@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 
-from kin4d.bodies.segmented import SegmentedBody
-from kin4d.geometry.mesh import Mesh
-from kin4d.neurok.joint_decoding import build_tree, decode_joints, group_pieces, DecodingConfig
+from kin4d.neurok.joint_decoding import DecodingConfig, build_tree, decode_joints, group_pieces
 from kin4d.neurok.joint_loss import joint_loss
 from kin4d.neurok.joint_prior import PRESETS, JointPrior
 from kin4d.neurok.mesh_pieces import PieceConfig, cut_mesh
@@ -49,7 +46,7 @@ def test_padding_changes_nothing() -> None:
     torch.manual_seed(0)
     model = JointPrior(PRESETS["tiny"]).eval()
     small, large = scene_of("box"), scene_of("washing_machine")
-    alone, targets = collate([small])
+    alone, _ = collate([small])
     together, _ = collate([small, large])
     count = len(small.link)
     with torch.no_grad():

@@ -66,9 +66,7 @@ def test_scaling_scales_motions(objects: list[PieceObject]) -> None:
     obj = make_object("cabinet", 3)
     scale = np.array([-1.2, 0.8, 1.1])
     ours = objects[0].scaled(scale)
-    theirs = PieceObject.of(
-        obj.stretched(np.abs(scale)).mirrored(), np.random.default_rng(0)
-    )
+    theirs = PieceObject.of(obj.stretched(np.abs(scale)).mirrored(), np.random.default_rng(0))
     q = theirs.joints.limits[theirs.joints.free].mean(1)
     np.testing.assert_allclose(
         ours.joints.motions(ours.joints.values(q)),

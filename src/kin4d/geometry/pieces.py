@@ -204,9 +204,7 @@ DIRECTIONS = _sphere(SUPPORTS)
 """[S, 3] in which the supports of a piece are extreme."""
 
 
-def _supports(
-    vertices: np.ndarray, faces: np.ndarray, piece: np.ndarray, count: int
-) -> np.ndarray:
+def _supports(vertices: np.ndarray, faces: np.ndarray, piece: np.ndarray, count: int) -> np.ndarray:
     key = np.unique(np.repeat(piece, 3) * len(vertices) + faces.ravel())
     owner, vertex = key // len(vertices), key % len(vertices)
     height = (vertices - vertices.mean(0))[vertex] @ DIRECTIONS.T

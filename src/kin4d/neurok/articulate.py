@@ -87,9 +87,7 @@ def _joint_specs(
     for row, part in enumerate(parts):
         piece_part[part.pieces] = number[row]
     joints = [
-        _joint_spec(
-            parts[row], number[row], number[parts[row].parent], probabilities[row], cut.box
-        )
+        _joint_spec(parts[row], number[row], number[parts[row].parent], probabilities[row], cut.box)
         for row in order
     ]
     return piece_part[cut.face_piece], joints

@@ -78,9 +78,10 @@ class PartHypotheses:
 
 @torch.no_grad()
 def decode_joints(
-    model: JointPrior, batch: PieceBatch, config: DecodingConfig = DecodingConfig()
+    model: JointPrior, batch: PieceBatch, config: DecodingConfig | None = None
 ) -> list[PartHypotheses]:
     """Parts of a single shape, parents before children."""
+    config = config or DecodingConfig()
     encoded = model.encode(batch)
     count = int(batch.mask[0].sum())
     moves = encoded.moves[0, :count].sigmoid().numpy()
@@ -136,9 +137,7 @@ def group_pieces(
     return sorted(groups, key=lambda group: -area[group].sum())
 
 
-def build_tree(
-    groups: list[np.ndarray], relation: np.ndarray
-) -> tuple[list[int], np.ndarray]:
+def build_tree(groups: list[np.ndarray], relation: np.ndarray) -> tuple[list[int], np.ndarray]:
     """Parents of groups (-1: the root), and [G, G] whether group i moves with the joint of j."""
     count = len(groups)
     score = np.array([[relation[np.ix_(a, b)].mean() for b in groups] for a in groups])
@@ -153,7 +152,7 @@ def build_tree(
     for index in range(count):
         above = [i for i in np.flatnonzero(carried[index]) if i != index]
         if above:
-            parents[index] = max(above, key=lambda i: (carried[i].sum(), score[index, i]))
+            parents[index] = int(max(above, key=lambda i: (carried[i].sum(), score[index, i])))
     moved = np.eye(count, dtype=bool)
     for index in rank:
         if parents[index] >= 0:
@@ -164,9 +163,7 @@ def build_tree(
 def _parents_first(parents: list[int]) -> list[int]:
     order: list[int] = []
     while len(order) < len(parents):
-        order += [
-            i for i, up in enumerate(parents) if i not in order and (up < 0 or up in order)
-        ]
+        order += [i for i, up in enumerate(parents) if i not in order and (up < 0 or up in order)]
     return order
 
 

@@ -50,16 +50,20 @@ def joint_loss(
     model: JointPrior,
     batch: PieceBatch,
     targets: JointTargets,
-    config: JointLossConfig = JointLossConfig(),
+    config: JointLossConfig | None = None,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of a batch, and its terms by name."""
+    config = config or JointLossConfig()
     encoded = model.encode(batch)
     share = batch.area / batch.area.sum(-1, keepdim=True).clamp(min=1e-9)
     # Every piece counts, large ones a few times more.
     weight = batch.mask * (0.3 + share.sqrt() * 2)
-    moves = F.binary_cross_entropy_with_logits(
-        encoded.moves, targets.moves.float(), weight=weight, reduction="sum"
-    ) / weight.sum()
+    moves = (
+        F.binary_cross_entropy_with_logits(
+            encoded.moves, targets.moves.float(), weight=weight, reduction="sum"
+        )
+        / weight.sum()
+    )
     pairs = weight[:, :, None] * weight[:, None] * targets.moves[:, None]
     per_pair = F.binary_cross_entropy_with_logits(
         encoded.relation, targets.relation.float(), reduction="none"
@@ -103,18 +107,15 @@ def _joint_terms(
     forward = torch.where(
         (joints.directions[torch.arange(len(choice)), choice] * targets.axis).sum(-1) < 0, -1.0, 1.0
     )
-    span = torch.where(
-        (forward > 0)[:, None], targets.range.abs(), targets.range.abs().flip(-1)
-    )
+    span = torch.where((forward > 0)[:, None], targets.range.abs(), targets.range.abs().flip(-1))
     logits = model.ranges(encoded, targets.parts, joints, choice, slides)
     place = torch.where(slides[:, None], _bin_of(span, LENGTH_BINS), _bin_of(span, ANGLE_BINS))
-    terms = {
+    return {
         "type": F.cross_entropy(joints.types, kind),
         "axis": axis,
         "correction": correction,
         "range": _histogram_loss(logits, place, known & ~targets.endless, config.blur),
     }
-    return terms
 
 
 def right_candidates(

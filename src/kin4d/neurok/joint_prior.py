@@ -25,11 +25,11 @@ from kin4d.neurok.piece_geometry import (
     pair_features,
     piece_features,
 )
-
 from kin4d.neurok.sweep_profile import ANGLE_BINS, sweep_profile
 
 TYPES = ("revolute", "endless", "prismatic")
 LINE_FEATURES = 16
+
 
 @dataclass(frozen=True, kw_only=True)
 class JointPriorConfig:
@@ -126,7 +126,9 @@ class JointPrior(nn.Module):
             nn.Linear(PAIR_FEATURES, pair), nn.GELU(), nn.Linear(pair, pair), nn.GELU()
         )
         self.pair_bias = nn.Linear(pair, config.layers * config.heads)
-        self.blocks = nn.ModuleList(Block(width, config.heads, config.dropout) for _ in range(config.layers))
+        self.blocks = nn.ModuleList(
+            BiasedAttention(width, config.heads, config.dropout) for _ in range(config.layers)
+        )
         self.norm = nn.LayerNorm(width)
         self.moves = nn.Linear(width, 1)
         self.relation_query = nn.Linear(width, width)
@@ -135,7 +137,7 @@ class JointPrior(nn.Module):
         self.part_in = nn.Linear(2 * width + 9, width)
         self.part_bias = nn.Embedding(3, config.part_layers * config.heads)
         self.part_blocks = nn.ModuleList(
-            Block(width, config.heads, config.dropout) for _ in range(config.part_layers)
+            BiasedAttention(width, config.heads, config.dropout) for _ in range(config.part_layers)
         )
         self.part_norm = nn.LayerNorm(width)
         self.types = nn.Linear(width, len(TYPES))
@@ -274,7 +276,7 @@ class RangeHead(nn.Module):
         return direct + self.last(hidden).squeeze(1).unflatten(0, (-1, 2))
 
 
-class Block(nn.Module):
+class BiasedAttention(nn.Module):
     """Attention with an additive bias, then a feed-forward net."""
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:

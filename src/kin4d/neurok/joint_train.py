@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from kin4d.neurok.joint_loss import JointLossConfig, joint_loss, right_candidates
-from kin4d.neurok.joint_prior import JointPrior, JointPriorConfig
 from kin4d.neurok.joint_pretrained import MODEL, VERSION
+from kin4d.neurok.joint_prior import JointPrior, JointPriorConfig
 from kin4d.neurok.piece_batch import JointTargets, PieceBatch
 from kin4d.training import TrainConfig, load_tensors, train
 from kin4d.training.config import config_of_preset
 from kin4d.training.weights import weights_file
-
-
-
 
 Batch = tuple[PieceBatch, JointTargets]
 
@@ -62,7 +60,7 @@ def train_joint_prior(
         fits = {k: v for k, v in given.items() if k in wanted and v.shape == wanted[k].shape}
         model.load_state_dict(fits, strict=False)
 
-    def loss(wrapped: JointPrior, batch: Batch, _: float) -> tuple[Tensor, dict[str, Tensor]]:
+    def loss(wrapped: Any, batch: Batch, _: float) -> tuple[Tensor, dict[str, Tensor]]:
         return joint_loss(wrapped, *batch, loss_config)
 
     averaged = train(

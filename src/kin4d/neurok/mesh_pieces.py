@@ -72,8 +72,9 @@ class MeshPieces:
         )
 
 
-def cut_mesh(mesh: Mesh, config: PieceConfig = PieceConfig(), *, seed: int = 0) -> MeshPieces:
+def cut_mesh(mesh: Mesh, config: PieceConfig | None = None, *, seed: int = 0) -> MeshPieces:
     """Cut a mesh (z up) into pieces and sample them."""
+    config = config or PieceConfig()
     rng = np.random.default_rng(seed)
     vertices, faces = mesh.vertices, mesh.faces
     box = _aligned_box(mesh)

@@ -74,7 +74,9 @@ def _moved(points: Tensor, pivot: Tensor, axis: Tensor, values: Tensor, slides: 
     along = (arm * way).sum(-1, keepdim=True) * way
     across = arm - along
     angle = values[..., None, None]
-    turned = along + across * angle.cos() + torch.linalg.cross(way.expand_as(arm), arm) * angle.sin()
+    turned = (
+        along + across * angle.cos() + torch.linalg.cross(way.expand_as(arm), arm) * angle.sin()
+    )
     slid = points[:, None] + way * angle
     return torch.where(slides[:, None, None, None], slid, turned + pivot[:, None, None])
 
@@ -86,10 +88,10 @@ def _depths(points: Tensor, boxes: Boxes, parts: Parts, mask: Tensor) -> Tensor:
     half = (boxes.half[shape] - _SKIN).clamp(min=0) * stays
     frame = boxes.frame[shape]
     center = (frame @ boxes.center[shape][..., None]).squeeze(-1)
-    room = None
+    room = torch.full((len(flat), flat.shape[1], frame.shape[1]), torch.inf)
     # Axis by axis: reducing a last dimension of three is slow.
     for axis in range(3):
         along = flat @ frame[:, :, axis].mT
         along = along.sub_(center[:, None, :, axis]).abs_().neg_().add_(half[:, None, :, axis])
-        room = along if room is None else torch.minimum(room, along, out=room)
+        torch.minimum(room, along, out=room)
     return F.relu(room.amax(-1)).unflatten(1, points.shape[1:3])

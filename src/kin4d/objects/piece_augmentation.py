@@ -55,10 +55,8 @@ NO_AUGMENTATION = PieceAugmentation(
 )
 
 
-def random_scene(
-    obj: PieceObject, rng: np.random.Generator, vary: PieceAugmentation
-) -> PieceScene:
-    """An object in a random state and looks, turned so that it faces along x or y, in a unit box."""
+def random_scene(obj: PieceObject, rng: np.random.Generator, vary: PieceAugmentation) -> PieceScene:
+    """An object in a random state and looks, facing along x or y, in a unit box."""
     if vary.stretch > 0:
         scale = np.exp(rng.normal(0, vary.stretch, 3))
         obj = obj.scaled(scale * [rng.choice([-1.0, 1.0]), 1.0, 1.0])
@@ -281,6 +279,4 @@ def _fused(obj: PieceObject, q: np.ndarray, rng: np.random.Generator) -> PieceSc
         np.add.at(table, (label, obj.cloud_link[own]), 1)
         owners.append(table.argmax(1))
     scene = PieceScene.of(obj, q)
-    return replace(
-        scene, pieces=PieceSamples.concatenate(made), link=np.concatenate(owners)
-    )
+    return replace(scene, pieces=PieceSamples.concatenate(made), link=np.concatenate(owners))

@@ -45,25 +45,21 @@ class LinkJoints:
 
     @classmethod
     def of(cls, obj: ArticulatedObject) -> LinkJoints:
-        """Those of an object whose link frames are aligned at q = 0; fixed joints are none."""
-        select, offset = obj._coupling
-        column = {joint.name: i for i, joint in enumerate(obj.free_joints)}
-        rows = {joint.name: i for i, joint in enumerate(obj.joints)}
-        free_row = np.array([rows[name] for name in column], np.int64)
-        moves = np.array([joint.kind != "fixed" for joint in obj.joints])
-        lead = select.argmax(1) if len(column) else np.zeros(len(obj.joints), np.int64)
-        lead = np.abs(select).argmax(1) if len(column) else lead
-        origin = np.zeros((len(obj.joints) + 1, 3))
-        for row, (joint, parent) in enumerate(zip(obj.joints, obj.parents[1:], strict=True)):
-            origin[row + 1] = origin[parent] + joint.origin[:3, 3]
-        assert moves.all(), "fixed joints were merged before"
+        """Those of an object without fixed joints, whose link frames are aligned at q = 0."""
+        select, offset = obj.coupling
+        lead = np.abs(select).argmax(1)
+        rows = {joint.name: row for row, joint in enumerate(obj.joints)}
+        free = np.array([rows[joint.name] for joint in obj.free_joints], np.int64)
+        origin = np.zeros((len(obj.links), 3))
+        for row, (joint, parent) in enumerate(zip(obj.joints, obj.parents[1:], strict=True), 1):
+            origin[row] = origin[parent] + joint.origin[:3, 3]
         return cls(
             parent=np.array(obj.parents[1:], np.int64),
             slides=np.array([joint.kind == "prismatic" for joint in obj.joints]),
             pivot=origin[1:],
             axis=np.array([joint.axis for joint in obj.joints]).reshape(-1, 3),
             limits=obj.limits[lead],
-            leader=free_row[lead],
+            leader=free[lead],
             factor=select[np.arange(len(lead)), lead],
             offset=offset,
         )
@@ -188,9 +184,7 @@ class PieceObject:
         return replace(self, pieces=scaled, cloud=cloud, joints=self.joints.scaled(scale))
 
 
-def joint_motion(
-    pivot: np.ndarray, axis: np.ndarray, value: float, *, slides: bool
-) -> np.ndarray:
+def joint_motion(pivot: np.ndarray, axis: np.ndarray, value: float, *, slides: bool) -> np.ndarray:
     """[4, 4] world motion of a joint by `value` (rad or m) about a line."""
     out = np.eye(4)
     if slides:

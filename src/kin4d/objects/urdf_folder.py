@@ -210,7 +210,11 @@ def _identity(folder: Path, licence: str | None) -> SampleId:
     category = meta.get("category") or meta.get("model_cat") or folder.name.rpartition("_")[0]
     partnet = "partnet_mobility_id" in meta or "model_cat" in meta
     source = folder.parent.name or "folder"
-    for mark, known in (("partnet_mobility_id", _MOBILITY), ("model_cat", _MOBILITY), ("articraft_id", "articraft")):
+    for mark, known in (
+        ("partnet_mobility_id", _MOBILITY),
+        ("model_cat", _MOBILITY),
+        ("articraft_id", "articraft"),
+    ):
         source = known if mark in meta else source
     stated = str(meta.get("licence") or meta.get("license") or _UNKNOWN)
     return SampleId(

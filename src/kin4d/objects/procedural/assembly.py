@@ -97,7 +97,7 @@ class ArticulatedObject:
         q = np.asarray(q, np.float64)
         if q.ndim != 2 or q.shape[1] != len(self.q0):
             raise InputError("q has the wrong shape", value=q.shape, allowed=f"[N, {len(self.q0)}]")
-        select, offset = self._coupling
+        select, offset = self.coupling
         values = q @ select.T + offset
         basis = np.stack([np.ones_like(values), np.sin(values), np.cos(values), values], -1)
         local = np.zeros((len(self.joints), len(q), 4, 4))
@@ -211,7 +211,7 @@ class ArticulatedObject:
         return out.reshape(-1, 4, 12)
 
     @cached_property
-    def _coupling(self) -> tuple[np.ndarray, np.ndarray]:
+    def coupling(self) -> tuple[np.ndarray, np.ndarray]:
         """Matrix [J, k] and offset [J] from coordinates to the values of all joints."""
         column = {joint.name: i for i, joint in enumerate(self.free_joints)}
         select, offset = np.zeros((len(self.joints), len(column))), np.zeros(len(self.joints))
