@@ -66,3 +66,30 @@ def test_mistakes_are_explained(capsys, tmp_path: Path, chest: Path) -> None:
     code, _, errors = _run(capsys, "drawer_unit", "-o", tmp_path / "a.urdf")
     assert code == 2
     assert "not a mesh file" in errors
+
+
+def test_the_least_probable_joint_comes_last(
+    capsys, tmp_path: Path, chest: Path, monkeypatch
+) -> None:
+    from kin4d.bodies.segmented import JointSpec, SegmentedBody
+
+    joints = [
+        JointSpec(
+            name=name,
+            parent=0,
+            kind="prismatic",
+            point=np.zeros(3),
+            axis=np.array([0.0, 0.0, 1.0]),
+            limits=(0.0, 0.1),
+            probability=probability,
+        )
+        for name, probability in (("unknown", None), ("unlikely", 0.2), ("likely", 0.9))
+    ]
+    mesh = Mesh.load(chest)
+    body = SegmentedBody(mesh, mesh.components, joints)
+    monkeypatch.setattr("kin4d.cli.articulate.load", lambda *_, **__: body)
+    code, printed, errors = _run(capsys, chest, "-o", tmp_path / "chest.urdf")
+    assert code == 0, errors
+    lines = [line.split() for line in printed.splitlines()[1:4]]
+    assert [line[0] for line in lines] == ["likely", "unlikely", "unknown"]
+    assert [line[-1] for line in lines] == ["0.90", "0.20", "m"]

@@ -237,6 +237,27 @@ def test_collision_shapes_and_the_pairs_that_do_not_collide(tmp_path: Path) -> N
     assert (min(lid, knob), max(lid, knob)) not in pairs
 
 
+def test_flat_parts_parts_without_surface_and_bodies_without_joints(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    case = box((0.4, 0.4, 0.4))
+    corners = np.array([[-0.2, -0.2, 0.25], [0.2, -0.2, 0.25], [0.2, 0.2, 0.25], [-0.2, 0.2, 0.25]])
+    sheet = Mesh(vertices=corners, faces=np.array([[0, 1, 2], [0, 2, 3]]))
+    mesh = Mesh.concatenate([case, sheet], name="chest")
+    part = np.repeat([0, 1], [len(case.vertices), 4])
+    lid = _spec("lid", 0, "revolute", (0, 0.2, 0.25), (-1, 0, 0), (-1.5, 0))
+    ghost = _spec("ghost", 0, "prismatic", (0, 0, 0), (0, 0, 1), (0, 0.1))
+    bodies = {
+        "flat": SegmentedBody(mesh, part, [lid]),
+        "ghost": SegmentedBody(mesh, part, [lid, ghost]),
+        "single": SegmentedBody(mesh, 0 * part, []),
+    }
+    for name, body in bodies.items():
+        for path in write_articulated(body, tmp_path / f"{name}.urdf"):
+            model = mujoco.MjModel.from_xml_path(str(path))
+            assert model.njnt == len(body.joint_specs)
+            assert sum(model.body_mass) == pytest.approx(1.0, rel=1e-5)
+
+
 def test_colours_and_textures_are_kept(tmp_path: Path) -> None:
     from dataclasses import replace
 

@@ -273,5 +273,5 @@ def _check_key(key: Any, known: Iterable[str], where: str, *, what: str = "key")
         raise InputError(
             f"{where}: no {what} '{key}'",
             allowed=", ".join(known),
-            hint=f"did you mean '{close[0]}'?" if close else None,
+            hint=f"did you mean '{close[0]}'" if close else None,
         )

@@ -80,7 +80,7 @@ def articulate_command(
 
 def _text(body: SegmentedBody, joints: list[JointSpec], written: list[Path]) -> str:
     width = max([len(spec.name) for spec in joints], default=0)
-    lines = [f"{len(joints)} joints, {float(body.mass.sum()):.3g} kg"]
+    lines = [f"{len(joints)} joint{'s' * (len(joints) != 1)}, {float(body.mass.sum()):.3g} kg"]
     lines += [f"  {spec.name:{width}}  {describe(spec)}" for spec in joints]
     return "\n".join([*lines, "written: " + ", ".join(str(path) for path in written)])
 
