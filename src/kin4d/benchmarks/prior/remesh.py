@@ -49,9 +49,9 @@ def fuse_mesh(
     field = distance - _THICKNESS[-1]
     for thickness in _THICKNESS:
         field = distance - thickness
-        if ndimage.label(field < 0, np.ones((3, 3, 3)))[1] == 1:
+        if _components(field < 0, np.ones((3, 3, 3))).max() == 1:
             break
-    outside, _ = ndimage.label(field >= 0)
+    outside = _components(field >= 0, ndimage.generate_binary_structure(3, 1))
     field = np.where((field >= 0) & (outside != outside[0, 0, 0]), -1.0, field)
     vertices, faces = surface_nets(field)
     fused = Mesh(vertices=vertices * cell + origin, faces=faces, name=mesh.name)
@@ -101,6 +101,13 @@ def surface_nets(field: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return vertices, np.concatenate([quad[:, [0, 1, 2]], quad[:, [0, 2, 3]]])
 
 
+def _components(cells: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
+    """[X, Y, Z] number of the connected component of each cell, from 1; 0 elsewhere."""
+    out = np.zeros(cells.shape, np.int32)
+    ndimage.label(cells, neighbours, output=out)
+    return out
+
+
 def _distance_band(
     points: np.ndarray,
     tree: KDTree,
@@ -112,8 +119,10 @@ def _distance_band(
 ) -> np.ndarray:
     """[X, Y, Z] cells from each grid point to the nearest of `points`, up to `reach`."""
     near = np.zeros(shape, bool)
-    near[tuple(np.round((points - origin) / cell).astype(np.int64).T)] = True
-    near = ndimage.binary_dilation(near, np.ones((3, 3, 3)), iterations=int(np.ceil(reach)))
+    x, y, z = np.round((points - origin) / cell).astype(np.int64).T
+    near[x, y, z] = True
+    wide = int(np.ceil(reach))
+    near = np.asarray(ndimage.binary_dilation(near, np.ones((3, 3, 3)), iterations=wide), bool)
     out = np.full(shape, reach)
     where = np.argwhere(near)
     found = tree.query(where * cell + origin, distance_upper_bound=reach * cell)[0]
