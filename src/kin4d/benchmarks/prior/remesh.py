@@ -25,8 +25,9 @@ _MOST = 400_000  # samples
 def fuse_mesh(
     mesh: Mesh, face_link: np.ndarray, *, cells: int = CELLS, seed: int = 0
 ) -> tuple[Mesh, np.ndarray]:
-    """One surface around all pieces of a mesh, and [F] the link each new triangle is nearest to.
+    """One surface around all pieces of a mesh, and [F] the link of each new triangle.
 
+    That is the link its first corner is nearest to, as bodies assign vertices to parts.
     Pieces that are farther apart than six cells stay apart.
 
     Args:
@@ -55,8 +56,8 @@ def fuse_mesh(
     field = np.where((field >= 0) & (outside != outside[0, 0, 0]), -1.0, field)
     vertices, faces = surface_nets(field)
     fused = Mesh(vertices=vertices * cell + origin, faces=faces, name=mesh.name)
-    centers = fused.vertices[fused.faces].mean(1)
-    return fused, face_link[face[tree.query(centers)[1]]]
+    vertex_link = face_link[face[np.asarray(tree.query(fused.vertices)[1])]]
+    return fused, vertex_link[fused.faces[:, 0]]
 
 
 def surface_nets(field: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
