@@ -185,6 +185,13 @@ def test_case_is_reproducible_and_counts_joints_from_its_state(case) -> None:
     assert case.mesh.colors is None
 
 
+def test_truth_of_a_fused_mesh_can_be_predicted() -> None:
+    fused = replace(DRAWERS, fused=True).make(seed=0)
+    body = true_body(fused)
+    assert np.array_equal(body.part[fused.mesh.faces[:, 0]], fused.face_link)
+    assert set(np.unique(fused.face_link)) == set(range(len(fused.joints) + 1))
+
+
 def test_sets_are_drawn_by_split() -> None:
     found = prior_case_specs(count=8, objects=(), split="test", seed=0)
     groups = {one.group for one in found}

@@ -1,6 +1,7 @@
 """What a mesh can do: a mesh in a random state, no target; which motions does a method predict?
 
-A run with three rows takes about as many minutes as there are sets of 60 objects, on two cores.
+With two baselines, one model and the truth an object takes about four seconds of two busy cores: a
+set of 60 takes four minutes.
 """
 
 from __future__ import annotations

@@ -58,11 +58,11 @@ BASELINES = (Predictor(ONE_PART, one_part), Predictor(HEURISTIC, heuristic_body)
 def true_body(case: PriorCase) -> SegmentedBody:
     """The truth as if predicted, to show what the scores themselves cost.
 
-    Joints that mimic others are free here; a vertex between links is on one of them.
+    Joints that mimic others are free here.
     """
     mesh, joints = case.mesh, case.joints
     part = np.zeros(len(mesh.vertices), np.int64)
-    part[mesh.faces[:, ::-1].ravel()] = np.repeat(case.face_link, 3)
+    part[mesh.faces[:, 1:].ravel()] = np.repeat(case.face_link, 2)
     part[mesh.faces[:, 0]] = case.face_link
     specs = [
         JointSpec(

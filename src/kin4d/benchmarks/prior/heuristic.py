@@ -1,9 +1,9 @@
 """A geometric heuristic: pieces by contact, axes by box edges. Nothing is learned.
 
-Pieces that touch another with half of their surface or more are fixed to it. What is left moves on
-what it touches most: round things turn without end about their middle, things inside of what
-carries them slide out by the nearest side, all others turn a right angle about the edge of their
-box along which they touch.
+Pieces that touch another with half of their surface, or without a gap with a small share of it, are
+fixed to it: what moves has clearance. What is left moves on what it touches most: round things turn
+without end about their middle, things inside of what carries them slide out by the nearest side,
+all others turn a right angle about the edge of their box along which they touch.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from kin4d.benchmarks.prior.comparison import spread_points
+from kin4d.benchmarks.prior.plausibility import surface_gap
 from kin4d.bodies.segmented import JointSpec, SegmentedBody
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.pieces import split_surface
+
+_NEIGHBOURS = 4  # of a piece that are tried
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +29,8 @@ class HeuristicConfig:
     Attributes:
         near: Sizes within which surfaces touch.
         fixed: Share of a piece's surface that touches another to which it is fixed.
+        fixed_close: The same, of a piece without a gap.
+        clearance: Sizes: a wider gap is one.
         least_area: Share of the surface below which a part does not move.
         round_sides: Relative difference between the sides of a round part's box.
         slide_share: Share of its length that a part slides.
@@ -33,7 +38,9 @@ class HeuristicConfig:
 
     near: float = 0.012
     fixed: float = 0.5
-    least_area: float = 0.003
+    fixed_close: float = 0.02
+    clearance: float = 1e-3
+    least_area: float = 0.01
     round_sides: float = 0.08
     slide_share: float = 0.8
 
@@ -44,6 +51,13 @@ class _Pieces:
     piece: np.ndarray
     touches: np.ndarray  # [P, N] bool: whether a point is near a piece
     area: np.ndarray
+    triangles: np.ndarray  # [P, 3, 3] of the points
+    size: float
+
+    def gap(self, one: int, other: int) -> float:
+        """m between two pieces."""
+        a, b = self.piece == one, self.piece == other
+        return surface_gap(self.points[a], self.triangles[a], self.points[b], self.triangles[b])
 
 
 def heuristic_body(mesh: Mesh, config: HeuristicConfig | None = None) -> SegmentedBody:
@@ -95,7 +109,14 @@ def _sampled(mesh: Mesh, piece: np.ndarray, config: HeuristicConfig) -> _Pieces:
     owner = piece[face]
     touches[pairs[:, 0], owner[pairs[:, 1]]] = True
     touches[pairs[:, 1], owner[pairs[:, 0]]] = True
-    return _Pieces(points, owner, touches, np.bincount(piece, mesh.face_areas, count))
+    return _Pieces(
+        points,
+        owner,
+        touches,
+        np.bincount(piece, mesh.face_areas, count),
+        mesh.vertices[mesh.faces[face]],
+        size,
+    )
 
 
 def _fixed_together(found: _Pieces, config: HeuristicConfig) -> np.ndarray:
@@ -105,9 +126,14 @@ def _fixed_together(found: _Pieces, config: HeuristicConfig) -> np.ndarray:
     for one in np.argsort(found.area):
         share = found.touches[found.piece == one].mean(0)
         share[one] = 0.0
-        other = int(share.argmax())
-        if share[other] >= config.fixed:
-            group[group == group[one]] = group[other]
+        for other in np.argsort(-share)[:_NEIGHBOURS]:
+            if share[other] < config.fixed_close:
+                break
+            if share[other] >= config.fixed or (
+                found.gap(one, other) < config.clearance * found.size
+            ):
+                group[group == group[one]] = group[other]
+                break
     return np.unique(group, return_inverse=True)[1]
 
 

@@ -221,7 +221,7 @@ def _nearest_state(mechanism: Mechanism, target: np.ndarray, weight: np.ndarray)
     for _ in range(_SWEEPS):
         for column in range(width):
             states = np.tile(q, (_SCAN, 1))
-            states[:, column] = np.linspace(*span[column], _SCAN)
+            states[:, column] = np.linspace(span[column, 0], span[column, 1], _SCAN)
             found = error(states)
             if found.min() < best:
                 best, q = float(found.min()), states[int(found.argmin())]

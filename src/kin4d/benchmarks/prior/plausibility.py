@@ -88,7 +88,7 @@ class _Surface:
         for row, parent in enumerate(joints.parent):
             own, other = link == row + 1, link == parent
             if own.any() and other.any():
-                out[row] = _gap(points[own], triangles[own], points[other], triangles[other])
+                out[row] = surface_gap(points[own], triangles[own], points[other], triangles[other])
         return out
 
     def depths(self, q: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
@@ -136,7 +136,7 @@ def solids(mesh: Mesh, part: np.ndarray) -> dict[int, np.ndarray]:
     return {one: own for one, own in found.items() if len(own)}
 
 
-def _gap(a: np.ndarray, of_a: np.ndarray, b: np.ndarray, of_b: np.ndarray) -> float:
+def surface_gap(a: np.ndarray, of_a: np.ndarray, b: np.ndarray, of_b: np.ndarray) -> float:
     """m between two surfaces, from their samples [N, 3] and the triangles [N, 3, 3] of these."""
     far, index = KDTree(b).query(a)
     best = np.argsort(far)[:_PAIRS]

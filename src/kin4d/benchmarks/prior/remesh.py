@@ -25,8 +25,9 @@ _MOST = 400_000  # samples
 def fuse_mesh(
     mesh: Mesh, face_link: np.ndarray, *, cells: int = CELLS, seed: int = 0
 ) -> tuple[Mesh, np.ndarray]:
-    """One surface around all pieces of a mesh, and [F] the link each new triangle is nearest to.
+    """One surface around all pieces of a mesh, and [F] the link of each new triangle.
 
+    That is the link its first corner is nearest to, as bodies assign vertices to parts.
     Pieces that are farther apart than six cells stay apart.
 
     Args:
@@ -49,14 +50,14 @@ def fuse_mesh(
     field = distance - _THICKNESS[-1]
     for thickness in _THICKNESS:
         field = distance - thickness
-        if ndimage.label(field < 0, np.ones((3, 3, 3)))[1] == 1:
+        if _components(field < 0, np.ones((3, 3, 3))).max() == 1:
             break
-    outside, _ = ndimage.label(field >= 0)
+    outside = _components(field >= 0, ndimage.generate_binary_structure(3, 1))
     field = np.where((field >= 0) & (outside != outside[0, 0, 0]), -1.0, field)
     vertices, faces = surface_nets(field)
     fused = Mesh(vertices=vertices * cell + origin, faces=faces, name=mesh.name)
-    centers = fused.vertices[fused.faces].mean(1)
-    return fused, face_link[face[tree.query(centers)[1]]]
+    vertex_link = face_link[face[np.asarray(tree.query(fused.vertices)[1])]]
+    return fused, vertex_link[fused.faces[:, 0]]
 
 
 def surface_nets(field: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -101,6 +102,13 @@ def surface_nets(field: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return vertices, np.concatenate([quad[:, [0, 1, 2]], quad[:, [0, 2, 3]]])
 
 
+def _components(cells: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
+    """[X, Y, Z] number of the connected component of each cell, from 1; 0 elsewhere."""
+    out = np.zeros(cells.shape, np.int32)
+    ndimage.label(cells, neighbours, output=out)
+    return out
+
+
 def _distance_band(
     points: np.ndarray,
     tree: KDTree,
@@ -112,8 +120,10 @@ def _distance_band(
 ) -> np.ndarray:
     """[X, Y, Z] cells from each grid point to the nearest of `points`, up to `reach`."""
     near = np.zeros(shape, bool)
-    near[tuple(np.round((points - origin) / cell).astype(np.int64).T)] = True
-    near = ndimage.binary_dilation(near, np.ones((3, 3, 3)), iterations=int(np.ceil(reach)))
+    x, y, z = np.round((points - origin) / cell).astype(np.int64).T
+    near[x, y, z] = True
+    wide = int(np.ceil(reach))
+    near = np.asarray(ndimage.binary_dilation(near, np.ones((3, 3, 3)), iterations=wide), bool)
     out = np.full(shape, reach)
     where = np.argwhere(near)
     found = tree.query(where * cell + origin, distance_upper_bound=reach * cell)[0]
