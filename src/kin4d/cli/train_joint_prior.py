@@ -35,6 +35,7 @@ class TrainJointPrior(TrainingOptions):
     def run(self) -> None:
         import torch
 
+        from kin4d.benchmarks.prior.calibrate import calibrate_on_dev
         from kin4d.neurok.joint_prior import PRESETS
         from kin4d.neurok.joint_train import train_config, train_joint_prior
         from kin4d.objects.piece_augmentation import PieceAugmentation
@@ -85,6 +86,7 @@ class TrainJointPrior(TrainingOptions):
         )
         size = sum(parameter.numel() for parameter in model.parameters())
         file = self.output / "weights.safetensors"
+        calibrate_on_dev(file, objects=self.objects, seed=self.seed)
         print_result(
             f"{size / 1e6:.1f} million parameters in {file}",
             {"weights": str(file), "parameters": size},

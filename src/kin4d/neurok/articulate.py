@@ -16,7 +16,7 @@ from kin4d.bodies.segmented import JointSpec, SegmentedBody
 from kin4d.geometry.mesh import Mesh
 from kin4d.neurok.collision_limits import CollisionConfig, PartSamples
 from kin4d.neurok.joint_decoding import DecodingConfig, PartHypotheses, decode_joints
-from kin4d.neurok.joint_pretrained import cached_joint_prior
+from kin4d.neurok.joint_pretrained import CalibratedPrior, cached_joint_prior
 from kin4d.neurok.mesh_pieces import MeshPieces, PieceConfig, cut_mesh
 from kin4d.neurok.preprocess import UnitBox
 
@@ -41,7 +41,7 @@ class ArticulateConfig:
 
 def articulate(
     mesh: Mesh,
-    weights: str | Path = "small",
+    weights: str | Path | CalibratedPrior = "small",
     *,
     mass: float | np.ndarray = 1.0,
     config: ArticulateConfig | None = None,
@@ -53,12 +53,14 @@ def articulate(
 
     Args:
         mesh: Any mesh; metres, z up.
-        weights: Of the joint prior: a name that ships, a file, a folder or a hub id.
+        weights: Of the joint prior: a name that ships, a file, a folder or a hub id; or one that
+            is loaded.
         mass: kg, spread evenly over the surface; or [F], of each triangle.
         config: How predictions become joints.
     """
     config = config or ArticulateConfig()
-    prior = cached_joint_prior(str(weights))
+    loaded = isinstance(weights, CalibratedPrior)
+    prior = weights if loaded else cached_joint_prior(str(weights))
     cut = cut_mesh(mesh, config.pieces)
     parts = decode_joints(prior.model, cut.batch(), config.decoding)
     probabilities = [prior.probability(part) for part in parts]

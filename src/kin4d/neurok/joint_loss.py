@@ -37,7 +37,7 @@ class JointLossConfig:
 
 WEIGHTS = {
     "moves": 2.0,
-    "relation": 2.0,
+    "relation": 3.0,
     "type": 1.0,
     "axis": 1.0,
     "correction": 2.0,

@@ -11,6 +11,7 @@ import numpy as np
 
 from kin4d.neurok.joint_decoding import PartHypotheses
 from kin4d.neurok.joint_prior import JointPrior, JointPriorConfig
+from kin4d.training.checkpoint import load_tensors, save_tensors
 from kin4d.training.config import config_of
 from kin4d.training.weights import check_state_dict, read_weights, weights_file
 
@@ -65,6 +66,12 @@ def joint_prior_from_pretrained(name: str | Path) -> CalibratedPrior:
     model.requires_grad_(False).eval()
     calibration = metadata.get("calibration", {})
     return CalibratedPrior(model, calibration.get("slope", 1.0), calibration.get("offset", 0.0))
+
+
+def calibrate_weights(file: str | Path, *, slope: float, offset: float) -> None:
+    """Write a calibration of the log odds into a weights file."""
+    tensors, metadata = load_tensors(file)
+    save_tensors(file, tensors, {**metadata, "calibration": {"slope": slope, "offset": offset}})
 
 
 @lru_cache(maxsize=4)

@@ -14,7 +14,7 @@ LINES = 15
 edges."""
 
 PIECE_FEATURES = 25
-PAIR_FEATURES = 21
+PAIR_FEATURES = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +104,14 @@ def piece_features(batch: PieceBatch, boxes: Boxes) -> Tensor:
 
 
 def pair_features(batch: PieceBatch, boxes: Boxes) -> Tensor:
-    """[B, N, N, 21] of piece i as seen from piece j."""
+    """[B, N, N, 24] of piece i as seen from piece j."""
     low, high = batch.supports.amin(-2), batch.supports.amax(-2)
     offset = boxes.center[:, :, None] - boxes.center[:, None]
     gap = torch.maximum(low[:, :, None] - high[:, None], low[:, None] - high[:, :, None])
     in_frame = torch.einsum("bijk,bjlk->bijl", offset, boxes.frame) / (boxes.half[:, None] + 0.02)
-    inside = _box_gaps(batch.points[:, :, :: batch.points.shape[2] // 12], boxes)
-    near = torch.minimum(inside, inside.mT)
+    # Corners tell contact, samples overlap.
+    probes = torch.cat([batch.supports[:, :, ::2], batch.points[:, :, ::4]], 2)
+    gap_to_box = _box_gaps(probes, boxes)
     ratio = (boxes.half + 1e-3).log()
     ratio = ratio[:, :, None] - ratio[:, None]
     aligned = torch.einsum("bikc,bjkc->bijk", boxes.frame, boxes.frame).abs()
@@ -120,32 +121,37 @@ def pair_features(batch: PieceBatch, boxes: Boxes) -> Tensor:
         offset,
         gap.clamp(-0.3, 0.3) * 3,
         in_frame.clamp(-4, 4) / 2,
-        _log_length(near)[..., None],
-        _log_length(inside)[..., None],
-        _log_length(inside.mT)[..., None],
+        _log_length(gap_to_box),
+        _log_length(gap_to_box.mT),
         ratio,
         aligned,
         (share[:, :, None] - share[:, None])[..., None] / 4,
-        same.to(near),
+        same.to(offset),
         torch.linalg.norm(offset, dim=-1, keepdim=True),
     ]
     return torch.cat(columns, -1)
 
 
 def _box_gaps(points: Tensor, boxes: Boxes) -> Tensor:
-    """[B, N, N] least distance of samples of piece i [B, N, k, 3] from the box of piece j."""
+    """[B, N, N] least signed distance of points of piece i [B, N, k, 3] from the box of piece j."""
     batch, count, each, _ = points.shape
     flat = points.flatten(1, 2)
     center = (boxes.frame @ boxes.center[..., None]).squeeze(-1)
-    squared = torch.zeros(())
+    outside = points.new_zeros(batch, count * each, count)
+    inside = torch.full_like(outside, -torch.inf)
     # Axis by axis: reducing a last dimension of three is slow.
     for axis in range(3):
-        along = flat @ boxes.frame[:, :, axis].mT
-        along = along.sub_(center[:, None, :, axis]).abs_().sub_(boxes.half[:, None, :, axis])
-        squared = squared + along.clamp_(min=0).square_()
-    return squared.reshape(batch, count, each, count).amin(2).sqrt()
+        beyond = flat @ boxes.frame[:, :, axis].mT
+        beyond = beyond.sub_(center[:, None, :, axis]).abs_().sub_(boxes.half[:, None, :, axis])
+        torch.maximum(inside, beyond, out=inside)
+        outside.add_(beyond.clamp_(min=0).square_())
+    signed = outside.sqrt_().add_(inside.clamp_(max=0))
+    return signed.reshape(batch, count, each, count).amin(2)
 
 
-def _log_length(length: Tensor) -> Tensor:
-    """Lengths on a scale that tells contact from a small gap, about -1 to 1."""
-    return (length + 0.005).log() / 3 + 0.8
+def _log_length(signed: Tensor) -> Tensor:
+    """[..., 3] of a signed distance: on a scale that tells contact from clearance, on one of the
+    whole object, and how deep it is."""
+    length = signed.clamp(min=0)
+    fine, coarse = (length + 4e-4).log() / 3 + 1.6, (length + 0.01).log() / 3 + 0.8
+    return torch.stack([fine, coarse, signed.clamp(-0.05, 0) * 20], -1)
