@@ -168,3 +168,15 @@ def test_fused_mesh_is_one_closed_piece_with_its_links() -> None:
     assert (labels[centers[:, 1] < -0.53] == 1).all()
     assert (labels[centers[:, 1] > -0.4] == 0).all()
     assert Edges(fused.faces).open == 0
+
+
+def test_a_calibration_is_found_again() -> None:
+    from kin4d.benchmarks.prior.calibrate import fit_log_odds
+
+    rng = np.random.default_rng(0)
+    stated = rng.random(4000)
+    odds = 0.5 * np.log(stated / (1 - stated)) - 0.7
+    right = rng.random(4000) < 1 / (1 + np.exp(-odds))
+    slope, offset = fit_log_odds(stated, right)
+    assert slope == pytest.approx(0.5, abs=0.08)
+    assert offset == pytest.approx(-0.7, abs=0.08)
