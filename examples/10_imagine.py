@@ -13,7 +13,6 @@ from kin4d.benchmarks.world.image_metrics import psnr
 from kin4d.benchmarks.world.regions import composited
 from kin4d.episodes.store import shipped_episodes
 from kin4d.export.video import write_video
-from kin4d.kinematics.arms import load_arm
 from kin4d.render.preview import color_and_depth
 from kin4d.world.episode_observation import episode_observation
 
@@ -21,18 +20,7 @@ from kin4d.world.episode_observation import episode_observation
 def main(output: Path = Path("out/examples")) -> None:
     episode = shipped_episodes().episode(1)
     truth = episode.video
-    assert episode.joints is not None
-    video = kin4d.imagine(
-        truth.rgb[0],
-        load_arm(episode.robot).body,
-        kin4d.Actions(
-            kind="joint", values=episode.joints, names=episode.joint_names, fps=episode.fps
-        ),
-        truth.camera,
-        depth=truth.xyz[0, ..., 2],  # m; estimated if left out
-        frames=0,  # as many as there are actions
-        measured_gripper=True,
-    )
+    video = kin4d.imagine_episode(episode)  # kin4d.imagine takes files or arrays instead
     everywhere = np.ones(truth.mask.shape, bool)
     composite = composited(episode_observation(episode))
     print(f"'{episode.language}', {len(video)} frames")

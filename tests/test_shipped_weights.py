@@ -15,7 +15,6 @@ from kin4d.benchmarks.world.regions import composited, moving_region
 from kin4d.bodies.articulated import ArticulatedBody
 from kin4d.episodes.store import shipped_episodes
 from kin4d.geometry.sampling import sample_surface
-from kin4d.kinematics.arms import load_arm
 from kin4d.objects.procedural.categories import make_object
 from kin4d.world.episode_observation import episode_observation
 
@@ -82,18 +81,7 @@ def test_imagined_video_is_nearer_to_the_truth_than_the_composite(
 ) -> None:
     episode = EPISODES.episode(number)
     truth = episode.video
-    assert episode.joints is not None
-    video = kin4d.imagine(
-        truth.rgb[0],
-        load_arm(episode.robot).body,
-        kin4d.Actions(
-            kind="joint", values=episode.joints, names=episode.joint_names, fps=episode.fps
-        ),
-        truth.camera,
-        depth=truth.xyz[0, ..., 2],
-        frames=0,
-        measured_gripper=True,
-    )
+    video = kin4d.imagine_episode(episode)
     composite = composited(episode_observation(episode))
     everywhere = np.ones(truth.mask.shape, bool)
     moving = moving_region(truth, composite)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from kin4d.render.pointmaps import render_clip as render_clip
     from kin4d.viewer.player import show as show
     from kin4d.world.imagine import imagine as imagine
+    from kin4d.world.imagine import imagine_episode as imagine_episode
     from kin4d.world.model import load_world_model as load_world_model
 
 _HOME = {
@@ -75,6 +76,7 @@ _HOME = {
     "articulate": "neurok.articulate",
     "fit": "fitting.fit",
     "imagine": "world.imagine",
+    "imagine_episode": "world.imagine",
     "load_robot": "bodies.robot.registry",
     "bake": "bodies.body",
     "render_bodies": "render.pointmaps",

@@ -219,10 +219,9 @@ def test_baking_gives_the_vertices(body: Body) -> None:
 def test_compiled_kinematics_give_the_same_points(body: Body) -> None:
     compiled = compile_kinematics(body, sample_surface(body.rest, 8, seed=0))
     for q in states(body, 2).numpy():
-        features, _ = compiled.embed(q)
         expected = body.points(torch.from_numpy(q)).numpy()
         tolerance = 1e-9 * body.rest.bbox_diagonal + 3 * compiled.error
-        np.testing.assert_allclose(compiled.points(q, features), expected, atol=tolerance)
+        np.testing.assert_allclose(compiled.at(q).mass_points, expected, atol=tolerance)
 
 
 def test_declared_capabilities_work(body: Body) -> None:
@@ -318,7 +317,7 @@ def test_no_code_looks_for_undeclared_members_of_a_body() -> None:
     """Where bodies are used, there is no getattr or hasattr with a literal name."""
     found = [
         f"{file.relative_to(SOURCE)}:{node.lineno}: {ast.unparse(node)}"
-        for package in ("kinematics", "fitting", "calibration", "export", "viewer")
+        for package in ("dynamics", "kinematics", "fitting", "calibration", "export", "viewer")
         for file in sorted((SOURCE / package).rglob("*.py"))
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Call)

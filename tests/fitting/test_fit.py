@@ -110,7 +110,7 @@ def _row_of_boxes(*along: float) -> Mesh:
 
 
 @pytest.mark.parametrize(
-    ("along", "said", "true", "moves"),
+    ("along", "predicted", "true", "moves"),
     [
         ((0.0, 0.8), (1, 1), (1, 0), (0.2, 0.0)),  # One moves that should stay.
         ((0.0, 0.51, 1.5), (1, 0, 0), (1, 1, 0), (0.2, 0.0)),  # One stays that should move.
@@ -119,13 +119,13 @@ def _row_of_boxes(*along: float) -> Mesh:
 )
 def test_the_target_says_what_belongs_together(
     along: tuple[float, ...],
-    said: tuple[int, ...],
+    predicted: tuple[int, ...],
     true: tuple[int, ...],
     moves: tuple[float, float],
 ) -> None:
     mesh = _row_of_boxes(*along)
     which = mesh.components[mesh.faces[:, 0]]
-    body = _Sliders(mesh, np.array(said)[which])
+    body = _Sliders(mesh, np.array(predicted)[which])
     truth = _Sliders(mesh, np.array(true)[which])
     goal = truth.vertices(torch.tensor(moves, dtype=torch.float64)).numpy()
     found = fit(body, sample_surface(mesh.replace_vertices(goal), 3000, seed=4).points(goal))

@@ -62,7 +62,7 @@ def test_one_coordinate_may_drive_several_joints() -> None:
     chain = chain_to(body, "l2")
     assert chain.columns.tolist() == [0, 0]
     assert chain.scales.tolist() == [1.0, -0.5]
-    assert not chain.turning[0]  # a whole turn of a is half a turn of b
+    assert not chain.periodic[0]  # a whole turn of a is half a turn of b
     check_against_body(body, "l2", np.random.default_rng(0))
     curve = Mimic("a", (0.0, 1.0, 0.3), (-1.0, 1.0))
     curved = [joints[0], Joint(name="b", kind="revolute", parent="l1", child="l2", mimic=curve)]

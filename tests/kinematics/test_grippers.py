@@ -78,5 +78,5 @@ def test_actions_drive_the_gripper(arm) -> None:
 def test_a_robot_without_gripper_says_so() -> None:
     with pytest.raises(InputError, match="no gripper joints"):
         gripper_coordinates(slider_chain(), np.ones(2), link="tray3", unit="fraction")
-    with pytest.raises(InputError, match="turns, so its opening is not in metres"):
+    with pytest.raises(InputError, match="revolute joints, so its opening is not in metres"):
         gripper_coordinates(claw(flip=False, kind="revolute"), np.ones(2), link=None, unit="metres")

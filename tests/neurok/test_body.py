@@ -12,6 +12,7 @@ from untrained_neurok import TINY, shaken
 
 from kin4d.bodies import Body, bake
 from kin4d.errors import InputError
+from kin4d.fitting.config import FitConfig
 from kin4d.fitting.fit import fit
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
@@ -210,6 +211,10 @@ def test_points_that_move_by_themselves_have_no_parts(two_boxes: Mesh, tmp_path:
     q = body.sample(3)
     together = body.vertices(q)
     torch.testing.assert_close(together, torch.stack([body.vertices(row) for row in q]))
-    found = fit(body, two_boxes.replace_vertices(together[0].numpy()), follow=1, iterations=4)
+    found = fit(
+        body,
+        two_boxes.replace_vertices(together[0].numpy()),
+        config=FitConfig(descents=1, iterations=4),
+    )
     assert found.body is body
     assert found.error < found.rest_error

@@ -12,6 +12,7 @@ import torch
 
 from kin4d.bodies.body import Body
 from kin4d.errors import InputError
+from kin4d.fitting.config import FitConfig
 from kin4d.fitting.fit import fit
 from kin4d.geometry.primitives import box
 from kin4d.geometry.sampling import sample_surface
@@ -103,7 +104,7 @@ def test_body_is_fitted_like_any_other(weights: Path) -> None:
     body = CageBody.from_mesh(mesh, weights)
     goal = sample_surface(mesh, 1000, seed=0).points(mesh.vertices + np.array([0.1, 0.0, 0.0]))
     assert body.initial_guesses(goal).shape == (1, 3 * SMALL.keypoints)
-    found = fit(body, goal, follow=1, iterations=4)
+    found = fit(body, goal, config=FitConfig(descents=1, iterations=4))
     assert found.error < found.rest_error
 
 

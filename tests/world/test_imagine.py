@@ -1,13 +1,17 @@
 """`kin4d.imagine` on the files of the demo, with the weights that ship."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import kin4d
+from kin4d.episodes.store import shipped_episodes
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
+from kin4d.kinematics.arms import load_arm
+from kin4d.world.episode_observation import episode_body
 from kin4d.world.imagine import ImagineWarning
 
 DEMO = Path(kin4d.__file__).parent / "assets" / "demo"
@@ -54,3 +58,39 @@ def test_other_image_sizes_are_resized_with_a_warning():
     with pytest.warns(ImagineWarning, match="resized to"):
         video = kin4d.imagine(**{**GIVEN, "image": image, "camera": wide, "depth": None}, frames=2)
     assert video.rgb.shape[1:3] == (camera.height, camera.width)
+
+
+@pytest.mark.parametrize("with_depth", [True, False])
+def test_an_episode_gives_the_same_video_as_its_image_robot_joints_and_camera(with_depth: bool):
+    episode = shipped_episodes().episode(1)
+    video, joints = episode.video, episode.joints
+    assert joints is not None
+    actions = kin4d.Actions(kind="joint", values=joints, names=episode.joint_names, fps=episode.fps)
+    expected = kin4d.imagine(
+        video.rgb[0],
+        load_arm(episode.robot).body,
+        actions,
+        video.camera,
+        depth=video.xyz[0, ..., 2] if with_depth else None,
+        frames=0,
+        measured_gripper=True,
+    )
+    found = kin4d.imagine_episode(episode, depth=with_depth)
+    np.testing.assert_array_equal(found.rgb, expected.rgb)
+    np.testing.assert_array_equal(found.xyz, expected.xyz)
+    np.testing.assert_array_equal(found.q, joints)
+    # The robot stands where the recording shows it.
+    assert ((found.mask[0] == 1) == episode.robot_mask[0]).mean() > 0.99
+
+
+def test_an_episode_without_joints_is_refused():
+    episode = replace(shipped_episodes().episode(0), joints=None, joint_names=())
+    with pytest.raises(InputError, match="no joint positions"):
+        kin4d.imagine_episode(episode)
+
+
+def test_the_robot_of_an_episode_stands_at_the_base_of_the_episode():
+    simulated = shipped_episodes().episode(1)
+    imported = replace(simulated, base=np.eye(4))
+    for episode in (simulated, imported):
+        np.testing.assert_allclose(episode_body(episode).root, episode.base)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import tyro
 
@@ -46,7 +46,6 @@ def articulate_command(
         json: Print JSON for machines.
     """
     from kin4d.bodies.corrections import read_corrections, to_corrections, write_corrections
-    from kin4d.bodies.segmented import SegmentedBody
     from kin4d.errors import InputError
     from kin4d.export.articulated import check_suffix, write_articulated
     from kin4d.geometry.io.mesh_file import READS
@@ -56,8 +55,7 @@ def articulate_command(
     check_suffix(output)
     changes = read_corrections(corrections) if corrections is not None else {}
     body = load(mesh, body_type="articulated", weights=weights, up=up, size=size, material=material)
-    assert isinstance(body, SegmentedBody)
-    body = body.corrected(changes)
+    body = cast("SegmentedBody", body).corrected(changes)  # what this body type is
     if not body.joint_specs:
         print_warning("no part moves: add one with --corrections")
     written = [*write_articulated(body, output)]

@@ -1,7 +1,8 @@
-"""Boundary conditions: coordinates and rates from where points are and how they move."""
+"""Initial states: coordinates and velocities from positions and velocities of points."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +13,16 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from kin4d.bodies.body import Body
 from kin4d.errors import InputError
 
+Points = Callable[[Tensor], Tensor]
+"""The map q [k] -> points [N, 3], m."""
+
 
 class InitialState(NamedTuple):
     """Coordinates that fit given points, and how well.
 
     Attributes:
         q: [k] coordinates.
-        qd: [k] rates, 1/s.
+        qd: [k] velocities, 1/s.
         position_error: Metres, root mean square.
         velocity_error: m/s, root mean square.
     """
@@ -50,42 +54,45 @@ def initial_state(
         vertices: [N] which vertices they are of; all of them if not given. A vertex given twice
             with different values is an error.
         q: [k] where to begin, by default the body's rest.
-        tolerance: Metres (and m/s) of error above which the demands count as contradictory.
+        tolerance: Metres (and m/s) of error above which the given values count as contradictory.
         iterations: Most steps of Gauss-Newton.
     """
     count = len(body.rest.vertices)
     index = np.arange(count) if vertices is None else np.asarray(vertices, np.int64)
     if index.ndim != 1 or (len(index) and not (index.min() >= 0 and index.max() < count)):
         raise InputError("vertices of a start", value=index.shape, allowed=f"[N], 0 to {count - 1}")
-    wanted = {"positions": positions, "velocities": velocities}
-    given = {name: _checked(name, value, index) for name, value in wanted.items()}
+    positions = _checked("positions", positions, index)
+    velocities = _checked("velocities", velocities, index)
     start = body.q0 if q is None else torch.as_tensor(np.asarray(q, np.float64))
     rows = torch.from_numpy(index)
 
-    def places(coordinates: Tensor) -> Tensor:
+    def points(coordinates: Tensor) -> Tensor:
         return body.vertices(coordinates)[rows]
 
-    found, near = start.clone(), 0.0
-    if given["positions"] is not None:
-        found, near = _fit(body, places, start, torch.from_numpy(given["positions"]), iterations)
-    rate, off = torch.zeros_like(found), 0.0
-    if given["velocities"] is not None:
-        jacobian = _jacobian(places, found).reshape(3 * len(index), -1)
-        target = torch.from_numpy(given["velocities"]).reshape(-1)
-        rate = _least_squares(jacobian, target, 1e-12)
-        off = _rms(jacobian @ rate - target)
-    if tolerance is not None and max(near, off) > tolerance:
+    state, position_error = start.clone(), 0.0
+    if positions is not None:
+        target = torch.from_numpy(positions)
+        state, position_error = _fit(body, points, start, target, iterations)
+    velocity, velocity_error = torch.zeros_like(state), 0.0
+    if velocities is not None:
+        jacobian = _jacobian(points, state).reshape(3 * len(index), -1)
+        target = torch.from_numpy(velocities).reshape(-1)
+        velocity = _least_squares(jacobian, target, 1e-12)
+        velocity_error = _rms(jacobian @ velocity - target)
+    if tolerance is not None and max(position_error, velocity_error) > tolerance:
         raise InputError(
             f"the positions or velocities contradict each other or the body: the closest state "
-            f"misses them by {near:.3g} m and {off:.3g} m/s",
+            f"misses them by {position_error:.3g} m and {velocity_error:.3g} m/s",
             allowed=f"at most {tolerance:g}",
-            hint="ask for fewer points, or for motions the body can make",
+            hint="give fewer points, or motions the body can make",
         )
-    return InitialState(found.numpy().copy(), rate.detach().numpy().copy(), near, off)
+    return InitialState(
+        state.numpy().copy(), velocity.detach().numpy().copy(), position_error, velocity_error
+    )
 
 
 def _checked(name: str, value: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:
-    """`value` as [N, 3] float64; refuses one vertex in two places."""
+    """`value` as [N, 3] float64; refuses two values for one vertex."""
     if value is None:
         return None
     array = np.asarray(value, np.float64)
@@ -104,16 +111,18 @@ def _checked(name: str, value: np.ndarray | None, index: np.ndarray) -> np.ndarr
     return array
 
 
-def _fit(body: Body, places, start: Tensor, target: Tensor, iterations: int):
+def _fit(
+    body: Body, points: Points, start: Tensor, target: Tensor, iterations: int
+) -> tuple[Tensor, float]:
     """Levenberg-Marquardt within the limits: q [k] and the error, m."""
     lower, upper = body.limits.T
     q, damping = start.clone(), 1e-6
-    gap = (target - places(q)).reshape(-1)
+    gap = (target - points(q)).reshape(-1)
     for _ in range(iterations):
-        jacobian = _jacobian(places, q).reshape(len(gap), -1)
+        jacobian = _jacobian(points, q).reshape(len(gap), -1)
         step = _least_squares(jacobian, gap, damping)
         trial = torch.minimum(torch.maximum(q + step, lower), upper)
-        trial_gap = (target - places(trial)).reshape(-1)
+        trial_gap = (target - points(trial)).reshape(-1)
         if trial_gap.square().sum() < gap.square().sum():
             moved = float((trial - q).abs().max())
             q, gap, damping = trial, trial_gap, max(damping / 4, 1e-12)
@@ -126,10 +135,10 @@ def _fit(body: Body, places, start: Tensor, target: Tensor, iterations: int):
     return q, _rms(gap)
 
 
-def _jacobian(places, q: Tensor) -> Tensor:
+def _jacobian(points: Points, q: Tensor) -> Tensor:
     # Forward-mode derivatives exist only for the plain attention kernel.
     with sdpa_kernel(SDPBackend.MATH):
-        return torch.func.jacfwd(places)(q)
+        return torch.func.jacfwd(points)(q)
 
 
 def _least_squares(jacobian: Tensor, target: Tensor, damping: float) -> Tensor:

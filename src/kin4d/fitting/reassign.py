@@ -11,63 +11,65 @@ from scipy.spatial import KDTree
 from torch import Tensor
 
 from kin4d.bodies.capabilities import PartFittable
+from kin4d.fitting.config import FitConfig
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import SurfaceSamples, sample_surface
 
-_PROBED = 8192  # places that tell
-_EACH = 4  # triangles of a piece, at least, whose middles tell
-_TOUCH = 0.02  # sizes within which pieces touch
-_GAIN = 0.002  # sizes that a piece must come nearer to follow another part that moves
-_LOST = 0.02  # sizes from the target at which a piece follows none of the parts
+_TRIANGLES_PER_PIECE = 4  # at least, whose centres are compared too: pieces may be tiny
 
 
 class ReassignedParts(NamedTuple):
-    """What triangles follow, `parts` [F]; where the `vertices` [V, 3] (m) are then; and whether
-    some were `held`, and nothing else was changed."""
+    """A new assignment.
+
+    Attributes:
+        parts: [F] the part that each triangle follows, 0 for none.
+        vertices: [V, 3] m, the surface with these parts.
+        only_released: Whether pieces were set to follow no part, and nothing else was changed.
+    """
 
     parts: np.ndarray
     vertices: np.ndarray
-    held: bool
+    only_released: bool
 
 
 def reassign_parts(
-    body: PartFittable, q: Tensor, target: KDTree, *, seed: int
+    body: PartFittable, q: Tensor, target: KDTree, *, config: FitConfig, seed: int
 ) -> ReassignedParts | None:
-    """Let every piece follow what brings it nearest to the target at q [k]: what it follows now,
-    nothing, or the part of a piece it touches.
+    """Assign every piece to what brings it nearest to the target at q [k]: the part it follows
+    now, none, or the part of a piece it touches.
 
-    Where none of them is near, the piece that is farthest off is made a part of its own, together
-    with those it touches that are lost as well. None if nothing would change.
+    Where none of them is near, the piece that is farthest off becomes a part of its own, together
+    with those it touches that are far off as well. None if nothing changes.
     """
     mesh, parts, pieces = body.rest, body.parts, body.pieces
     if parts is None:
         return None
     size, count = mesh.bbox_diagonal, int(pieces.max()) + 1
-    probes = _probes(mesh, pieces, seed)
-    piece, rest = pieces[probes.face], probes.points(mesh.vertices)
+    samples = _sample_pieces(mesh, pieces, config.reassign_points, seed)
+    piece, rest = pieces[samples.face], samples.points(mesh.vertices)
     number = np.bincount(piece, minlength=count)
     with torch.no_grad():
         vertices = body.vertices(q).numpy().copy()
         motions = body.skin_transforms(q).numpy()
 
-    def far(points: np.ndarray) -> np.ndarray:
-        """[pieces] mean distance to the target, in sizes."""
+    def distance(points: np.ndarray) -> np.ndarray:
+        """[pieces] mean distance to the target, in bounding-box diagonals."""
         return np.bincount(piece, target.query(points)[0], minlength=count) / number / size
 
-    touches = _touching(rest, piece, count, _TOUCH * size)
+    touches = _touching(rest, piece, count, config.contact_distance * size)
     follows = np.zeros(count, np.int64)
     follows[pieces] = parts
-    table = np.full((1 + len(motions), count), np.inf)
-    table[0], table[1] = far(probes.points(vertices)), far(rest)
+    costs = np.full((1 + len(motions), count), np.inf)
+    costs[0], costs[1] = distance(samples.points(vertices)), distance(rest)
     for part in np.unique(follows[follows > 0]):
         near = touches @ (follows == part) > 0
-        table[1 + part, near] = far(_moved(motions[part], rest))[near] + _GAIN
-    best = table.argmin(0) - 1
-    lost, off = table.min(0) > _LOST, table.min(0) * number
-    free = np.setdiff1d(np.arange(1, len(motions)), parts)
-    if lost.any() and len(free):
+        costs[1 + part, near] = distance(_moved(motions[part], rest))[near] + config.min_part_gain
+    best = costs.argmin(0) - 1
+    lost, off = costs.min(0) > config.lost_distance, costs.min(0) * number
+    unused = np.setdiff1d(np.arange(1, len(motions)), parts)
+    if lost.any() and len(unused):
         worst = int((off * lost).argmax())
-        best[lost & (touches[:, [worst]].toarray()[:, 0] > 0)] = free[0]
+        best[lost & (touches[:, [worst]].toarray()[:, 0] > 0)] = unused[0]
     new = np.where(best[pieces] >= 0, best[pieces], parts)
     changed = np.unique(new[new != parts])
     if len(changed) == 0:
@@ -75,15 +77,15 @@ def reassign_parts(
     for part in changed:
         those = np.unique(mesh.faces[(new == part) & (parts != part)])
         vertices[those] = _moved(motions[part], mesh.vertices[those])
-    return ReassignedParts(new, vertices, held=bool((changed == 0).all()))
+    return ReassignedParts(new, vertices, only_released=bool((changed == 0).all()))
 
 
-def _probes(mesh: Mesh, pieces: np.ndarray, seed: int) -> SurfaceSamples:
-    """Places all over the surface, and some on every piece, however small."""
-    spread = sample_surface(mesh, _PROBED, seed=seed)
+def _sample_pieces(mesh: Mesh, pieces: np.ndarray, count: int, seed: int) -> SurfaceSamples:
+    """Points all over the surface, and some on every piece, however small."""
+    spread = sample_surface(mesh, count, seed=seed)
     order = np.argsort(pieces, kind="stable")
     first = np.searchsorted(pieces[order], pieces[order])
-    some = order[np.arange(len(order)) - first < _EACH]
+    some = order[np.arange(len(order)) - first < _TRIANGLES_PER_PIECE]
     return SurfaceSamples(
         face=np.concatenate([spread.face, some]),
         corners=np.concatenate([spread.corners, mesh.faces[some]]),

@@ -1,4 +1,4 @@
-"""Actions: what a robot was told to do, frame by frame, in any of the usual forms."""
+"""Actions: the commands of a robot, frame by frame, in any of the usual forms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Actions:
         gripper: [T] opening, or None if it is not commanded.
         gripper_unit: "fraction" (0 closed to 1 open) or "metres" between the fingers.
         rotation: Convention of pose values; see `kin4d.kinematics.conventions`.
-        frame: Axes of pose deltas. "base": the robot's axes; the tool turns about its own origin.
+        frame: Axes of pose deltas. "base": the robot's axes; the tool rotates about its own origin.
             "tool": the tool's own axes before the change.
         link: The link that poses describe; None for the robot's end effector.
         names: Joint name of each column, or None for the robot's own order.
@@ -101,10 +101,10 @@ def integrate(deltas: np.ndarray, start: np.ndarray, *, frame: str) -> np.ndarra
         if frame == "tool":
             pose = pose @ delta
         else:
-            turned = np.eye(4)
-            turned[:3, :3] = delta[:3, :3] @ pose[:3, :3]
-            turned[:3, 3] = pose[:3, 3] + delta[:3, 3]
-            pose = turned
+            moved = np.eye(4)
+            moved[:3, :3] = delta[:3, :3] @ pose[:3, :3]
+            moved[:3, 3] = pose[:3, 3] + delta[:3, 3]
+            pose = moved
         poses[t] = pose
     return poses
 

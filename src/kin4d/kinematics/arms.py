@@ -1,8 +1,8 @@
-"""Arm: a robot made ready for tasks: coarse to draw, boxes to touch with, one grasp frame.
+"""Arm: a robot prepared for tasks: coarse meshes, collision boxes, one grasp frame.
 
 All arms share a frame of the grasp: z points out of the hand, x from finger to finger, the origin
 is between the finger pads. The world's origin is the middle of the workspace, on the table; the
-robot stands at -x and looks to +x.
+robot stands at -x and faces +x.
 """
 
 from __future__ import annotations
@@ -30,42 +30,42 @@ _FEW_FACES, _LINK_CELL, _HAND_CELL = 150, 0.014, 0.006
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Recipe:
+class _ArmSpec:
     """How an arm is put together.
 
     Attributes:
         robot: Its name for `load_robot`.
         distance: Metres from its base to the middle of the workspace.
-        posture: Coordinates of the arm's joints that it likes to be near.
+        posture: Preferred coordinates of the arm's joints.
         flange: Link to mount the shipped gripper on, for an arm that comes without one.
-        turn: Angle (rad) about z from the end effector's frame to the grasp frame.
+        grasp_angle: Angle (rad) about z from the end effector's frame to the grasp frame.
     """
 
     robot: str
     distance: float
     posture: tuple[float, ...]
     flange: str | None = None
-    turn: float = 0.0
+    grasp_angle: float = 0.0
 
 
-_RECIPES = {
-    "kin4d_arm": _Recipe(
-        robot="kin4d_arm", distance=0.34, posture=(0, -0.1, 1.7, 0, 1.5, 0), turn=np.pi
+_SPECS = {
+    "kin4d_arm": _ArmSpec(
+        robot="kin4d_arm", distance=0.34, posture=(0, -0.1, 1.7, 0, 1.5, 0), grasp_angle=np.pi
     ),
-    "panda": _Recipe(
+    "panda": _ArmSpec(
         robot="panda",
         distance=0.48,
         posture=(0, -0.2, 0, -2.4, 0, 2.2, 0.785),
-        turn=np.pi / 2,
+        grasp_angle=np.pi / 2,
     ),
-    "xarm7": _Recipe(
+    "xarm7": _ArmSpec(
         robot="xarm7", distance=0.42, posture=(0, 0, 0, 1.2, 0, 1.2, 0), flange="link_eef"
     ),
-    "ur5": _Recipe(
+    "ur5": _ArmSpec(
         robot="ur5", distance=0.50, posture=(0, -1.6, 2.0, -2.0, -1.57, 0), flange="tool0"
     ),
 }
-ARMS = tuple(_RECIPES)
+ARMS = tuple(_SPECS)
 """Names of the arms tasks can be done with; all but the first need the extra [robots]."""
 
 
@@ -80,12 +80,12 @@ class WorkspaceBox:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Arm:
-    """A robot ready for tasks.
+    """A robot prepared for tasks.
 
     Attributes:
         name: One of `ARMS`.
         body: The robot, standing where it works; its end effector is the grasp frame.
-        posture: [k] coordinates it likes to be near.
+        posture: [k] preferred coordinates.
         columns: Coordinates that move the hand.
         fingers: Names of the finger joints.
         grip: Coordinate of the gripper.
@@ -93,7 +93,7 @@ class Arm:
         opened: The same when open.
         width: Metres between the pads when open.
         tip: Metres from the grasp frame's origin to the fingers' ends.
-        touch: Boxes of the links that touch things: hand and fingers.
+        touch: Collision boxes of the links that touch objects: hand and fingers.
     """
 
     name: str
@@ -125,25 +125,25 @@ class Arm:
 @cache
 def load_arm(name: str) -> Arm:
     """An arm by name; loaded and coarsened once per process."""
-    if name not in _RECIPES:
+    if name not in _SPECS:
         raise InputError("there is no arm of this name", value=name, allowed=", ".join(ARMS))
-    recipe = _RECIPES[name]
-    whole = load_robot(recipe.robot)
-    if recipe.flange is not None:
-        whole = attach(whole, _shipped_gripper(), link=recipe.flange)
+    spec = _SPECS[name]
+    whole = load_robot(spec.robot)
+    if spec.flange is not None:
+        whole = attach(whole, _shipped_gripper(), link=spec.flange)
     joints = finger_joints(whole, None)
     leader = next(joint for joint in joints if joint.mimic is None)
     hand = leader.parent
     frame = np.eye(4)
     frame[:2, :2] = [
-        [np.cos(recipe.turn), -np.sin(recipe.turn)],
-        [np.sin(recipe.turn), np.cos(recipe.turn)],
+        [np.cos(spec.grasp_angle), -np.sin(spec.grasp_angle)],
+        [np.sin(spec.grasp_angle), np.cos(spec.grasp_angle)],
     ]
     grasp = Joint(name=GRASP, kind="fixed", parent=whole.end_effector, child=GRASP, origin=frame)
     moving = {joint.child for joint in joints}
     links = [_coarse(link, fine=link.name == hand or link.name in moving) for link in whole.links]
     root = np.eye(4)
-    root[0, 3] = -recipe.distance
+    root[0, 3] = -spec.distance
     body = RobotBody(
         [*links, Link(GRASP)],
         [*whole.joints, grasp],
@@ -155,7 +155,7 @@ def load_arm(name: str) -> Arm:
     grip = body.coordinates.index(leader.name)
     columns = tuple(i for i in range(len(body.coordinates)) if i != grip)
     posture = body.q0.numpy().copy()
-    posture[list(columns)] = recipe.posture
+    posture[list(columns)] = spec.posture
     low, high = body.limits[grip].tolist()
     posture[grip] = high
     touch = {link: _slabs(body, link, posture) for link in (hand, *sorted(moving))}

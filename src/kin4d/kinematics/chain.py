@@ -29,7 +29,7 @@ class Chain(NamedTuple):
         coordinates: [n] positions of the chain's coordinates in the body's q.
         lower: [n] limits (rad or m), -inf where there is none.
         upper: [n] limits (rad or m), inf where there is none.
-        turning: [n] bool, whether a whole turn of the coordinate leaves the link where it is.
+        periodic: [n] bool, whether a full turn of the coordinate leaves the link where it is.
     """
 
     origins: np.ndarray
@@ -42,7 +42,7 @@ class Chain(NamedTuple):
     coordinates: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    turning: np.ndarray
+    periodic: np.ndarray
 
 
 def chain_to(body: KinematicTree, link: str | None = None) -> Chain:
@@ -62,7 +62,7 @@ def chain_to(body: KinematicTree, link: str | None = None) -> Chain:
             f"no joint of '{body.name}' moves link '{link}'",
             allowed=", ".join(joint.child for joint in body.joints if joint.kind != "fixed"),
         )
-    scales, offsets = _lines(body, moving)
+    scales, offsets = _linear_couplings(body, moving)
     coordinates, columns = np.unique(body.drive.column[moving], return_inverse=True)
     limits = body.limits.numpy()[coordinates]
     sliding = np.array([body.joints[i].kind == "prismatic" for i in moving])
@@ -78,12 +78,12 @@ def chain_to(body: KinematicTree, link: str | None = None) -> Chain:
         coordinates=coordinates,
         lower=limits[:, 0].copy(),
         upper=limits[:, 1].copy(),
-        turning=np.array([whole[columns == i].all() for i in range(len(coordinates))]),
+        periodic=np.array([whole[columns == i].all() for i in range(len(coordinates))]),
     )
 
 
-def _lines(body: KinematicTree, moving: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """[m] what joints' values gain per unit of their coordinates, and [m] their values at zero."""
+def _linear_couplings(body: KinematicTree, moving: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """[m] joint values per unit of their coordinates, and [m] joint values at zero."""
     drive = body.drive
     for i in moving:
         slope, *higher = drive.coefficients[i, 1:]
@@ -111,36 +111,36 @@ def link_or_default(body: KinematicTree, link: str | None) -> str:
 @numba.njit(cache=True, error_model="numpy")
 def chain_fk(chain, q, pose, jacobian):
     """Write the link's world pose [3, 4] and geometric Jacobian [6, n] at q [n] (world axes)."""
-    rotation, turned = np.eye(3), np.empty((3, 3))
+    rotation, rotated = np.eye(3), np.empty((3, 3))
     position = np.zeros(3)
     m = len(chain.axes)
     pivots, axes = np.empty((m, 3)), np.empty((m, 3))
     for i in range(m):
         origin, axis = chain.origins[i], chain.axes[i]
-        _advance(rotation, position, origin, turned)
+        _advance(rotation, position, origin, rotated)
         for r in range(3):
             pivots[i, r] = position[r]
-            axes[i, r] = turned[r, 0] * axis[0] + turned[r, 1] * axis[1] + turned[r, 2] * axis[2]
+            axes[i, r] = rotated[r, 0] * axis[0] + rotated[r, 1] * axis[1] + rotated[r, 2] * axis[2]
         value = chain.scales[i] * q[chain.columns[i]] + chain.offsets[i]
         if chain.sliding[i]:
             for r in range(3):
                 position[r] += axes[i, r] * value
                 for c in range(3):
-                    rotation[r, c] = turned[r, c]
+                    rotation[r, c] = rotated[r, c]
         else:
-            # Rodrigues' formula: a row v of `turned` becomes v cos + (v x axis) sin + axis part.
+            # Rodrigues' formula: a row v of `rotated` becomes v cos + (v x axis) sin + axis part.
             sine, cosine = np.sin(value), np.cos(value)
             for r in range(3):
-                x, y, z = turned[r, 0], turned[r, 1], turned[r, 2]
+                x, y, z = rotated[r, 0], rotated[r, 1], rotated[r, 2]
                 along = (1 - cosine) * axes[i, r]
                 rotation[r, 0] = x * cosine + (y * axis[2] - z * axis[1]) * sine + along * axis[0]
                 rotation[r, 1] = y * cosine + (z * axis[0] - x * axis[2]) * sine + along * axis[1]
                 rotation[r, 2] = z * cosine + (x * axis[1] - y * axis[0]) * sine + along * axis[2]
-    _advance(rotation, position, chain.tool, turned)
+    _advance(rotation, position, chain.tool, rotated)
     for r in range(3):
         pose[r, 3] = position[r]
         for c in range(3):
-            pose[r, c] = turned[r, c]
+            pose[r, c] = rotated[r, c]
     jacobian[:] = 0.0
     for i in range(m):
         column, scale = chain.columns[i], chain.scales[i]
@@ -162,13 +162,13 @@ def chain_fk(chain, q, pose, jacobian):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _advance(rotation, position, step, turned):
-    """Compose (rotation, position) with `step` [3, 4]: position in place, rotation in `turned`."""
+def _advance(rotation, position, step, rotated):
+    """Compose (rotation, position) with `step` [3, 4]: position in place, rotation in `rotated`."""
     for r in range(3):
         x, y, z = rotation[r, 0], rotation[r, 1], rotation[r, 2]
         position[r] += x * step[0, 3] + y * step[1, 3] + z * step[2, 3]
         for c in range(3):
-            turned[r, c] = x * step[0, c] + y * step[1, c] + z * step[2, c]
+            rotated[r, c] = x * step[0, c] + y * step[1, c] + z * step[2, c]
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -176,25 +176,29 @@ def pose_error(pose, target, error):
     """Write what takes `pose` to `target` (both [3, 4]): metres, then a rotation vector (rad)."""
     for r in range(3):
         error[r] = target[r, 3] - pose[r, 3]
-    turn = np.zeros((3, 3))
+    relative = np.zeros((3, 3))
     for r in range(3):
         for c in range(3):
             for i in range(3):
-                turn[r, c] += target[r, i] * pose[c, i]
-    # The quaternion of the turn: the largest of its four components is well away from zero.
-    trace = turn[0, 0] + turn[1, 1] + turn[2, 2]
-    x, y, z = turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]
+                relative[r, c] += target[r, i] * pose[c, i]
+    # Its quaternion: the largest of the four components is well away from zero.
+    trace = relative[0, 0] + relative[1, 1] + relative[2, 2]
+    x, y, z = (
+        relative[2, 1] - relative[1, 2],
+        relative[0, 2] - relative[2, 0],
+        relative[1, 0] - relative[0, 1],
+    )
     w = 1.0 + trace
     if trace < 0:
         i = 0
-        if turn[1, 1] > turn[i, i]:
+        if relative[1, 1] > relative[i, i]:
             i = 1
-        if turn[2, 2] > turn[i, i]:
+        if relative[2, 2] > relative[i, i]:
             i = 2
         v = np.empty(3)
         for r in range(3):
-            v[r] = turn[r, i] + turn[i, r]
-        v[i] = 1.0 + 2.0 * turn[i, i] - trace
+            v[r] = relative[r, i] + relative[i, r]
+        v[i] = 1.0 + 2.0 * relative[i, i] - trace
         w = (x, y, z)[i]
         sign = -1.0 if w < 0 else 1.0
         x, y, z, w = sign * v[0], sign * v[1], sign * v[2], sign * w

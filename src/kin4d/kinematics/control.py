@@ -25,17 +25,17 @@ def actions_to_q(
     posture: Tensor | np.ndarray | None = None,
     max_step: float = 1.0,
 ) -> tuple[Tensor, IkResult | None]:
-    """Coordinates [T, k] that carry out `actions`, and for poses how well they are met.
+    """Coordinates [T, k] that follow `actions`, and for poses the errors that are left.
 
-    Joint values are taken as given; deltas add up from the start, poses that drift out of reach
-    are reported in the `IkResult` frame by frame.
+    Joint values are used as given; deltas are summed from the start; poses out of reach are
+    reported in the `IkResult` frame by frame.
 
     Args:
         actions: T actions.
         body: The robot.
         link: The link that poses describe; default: the actions' own, else the end effector.
         q_start: [k] state before the first action. Joints without a command keep these values.
-            Default: q0; for absolute poses the first frame is then solved from cold.
+            Default: q0; for absolute poses the first frame is then solved from random starts.
         posture: [k] preferred coordinates for poses; see `track_poses`.
         max_step: The most a joint may move per frame for poses, rad or m; see `track_poses`.
     """

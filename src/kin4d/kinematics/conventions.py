@@ -2,7 +2,7 @@
 
 Names: "quaternion_wxyz", "quaternion_xyzw", "rotvec" (rad), "matrix" (nine numbers, row by row),
 "rot6d" (the first two columns, one after the other), and "euler_" with three axes (rad): small
-letters turn about fixed axes ("euler_xyz", extrinsic), capitals about moving ones ("euler_ZYX",
+letters rotate about fixed axes ("euler_xyz", extrinsic), capitals about moving ones ("euler_ZYX",
 intrinsic).
 """
 

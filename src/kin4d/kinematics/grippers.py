@@ -17,8 +17,8 @@ def gripper_coordinates(
 ) -> tuple[list[int], Tensor]:
     """Which coordinates are the gripper's, and their values [T, g] for an opening [T].
 
-    The gripper's joints are those that move something on the arm's last moving link. Which of a
-    joint's two limits is open is seen from the geometry: it spreads the fingers more.
+    The gripper's joints are those of links that stand on the arm's last moving link. The limit at
+    which the fingers are further apart is the open one.
 
     Args:
         body: The robot.
@@ -40,7 +40,7 @@ def gripper_coordinates(
         return columns, closed + amount * (opened - closed)
     if any(joint.kind != "prismatic" for joint in fingers):
         raise InputError(
-            f"the gripper of '{body.name}' turns, so its opening is not in metres",
+            f"the gripper of '{body.name}' has revolute joints, so its opening is not in metres",
             allowed="gripper_unit='fraction'",
         )
     travel = torch.minimum(amount / len(fingers), (opened - closed).abs())
@@ -50,7 +50,7 @@ def gripper_coordinates(
 def gripper_opening(
     body: ArticulatedBody, q: np.ndarray, *, link: str | None = None
 ) -> np.ndarray | None:
-    """[T] how open the gripper is at coordinates q [T, k], 0 closed to 1; None without a gripper.
+    """[T] opening of the gripper at coordinates q [T, k], 0 closed to 1; None without a gripper.
 
     The inverse of `gripper_coordinates`; of several fingers, the mean.
     """
@@ -61,7 +61,7 @@ def gripper_opening(
 
 
 def finger_joints(body: ArticulatedBody, link: str | None) -> list[Joint]:
-    """The joints that move something on the last moving link above `link`, mimics included."""
+    """The joints of links that stand on the last moving link above `link`, mimics included."""
     path = body.joints_above(link_or_default(body, link))
     moving = [i for i in path if body.joints[i].kind != "fixed"]
     return [
@@ -96,6 +96,6 @@ def _opens_upwards(body: ArticulatedBody, fingers: list[Joint], column: int) -> 
     ends = body.q0.repeat(2, 1)
     ends[:, column] = body.limits[column]
     with torch.no_grad():
-        placed = (body.link_poses(ends)[:, links] @ centres[:, :, None])[:, :, :3, 0]
-    spread = (placed - placed.mean(1, keepdim=True)).norm(dim=-1).sum(1)
+        points = (body.link_poses(ends)[:, links] @ centres[:, :, None])[:, :, :3, 0]
+    spread = (points - points.mean(1, keepdim=True)).norm(dim=-1).sum(1)
     return bool(spread[1] >= spread[0])

@@ -1,13 +1,13 @@
-"""Inverse kinematics: coordinates that put a link where it should be, and an honest report.
+"""Inverse kinematics: coordinates that put a link at target poses, and the errors that are left.
 
 Damped least squares on the full six-degree-of-freedom pose. Joint limits always hold. A target
-that is not reached is reported with what is left of its error, never passed off as reached.
+that is not reached is reported with its remaining error.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -18,15 +18,42 @@ from kin4d.bodies.body import check_coordinates
 from kin4d.errors import InputError
 from kin4d.kinematics.chain import Chain, chain_to
 
+if TYPE_CHECKING:
+    from kin4d.kinematics.ik_solver import SolverSettings
+
 TOLERANCE = (1e-5, 1e-5)
-_SEARCH_ITERATIONS, _FOLLOW_ITERATIONS = 30, 100
-_SEARCH_SLIDES, _FOLLOW_GAIN = 60, 0.2
-_COLD_STARTS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class IkConfig:
+    """How poses are solved for.
+
+    Attributes:
+        iterations: Of Levenberg-Marquardt, at most, from each start of `solve_ik`.
+        tracking_iterations: The same for each frame of `track_poses`, which has no restarts.
+        metres_per_radian: Position error (m) that weighs as much as one radian: about the length
+            of a forearm.
+        damping: Of the first iteration.
+        posture_steps: Steps towards the posture, at most, in `solve_ik`.
+        tracking_gain: Share of the distance to the posture that a frame of `track_poses` goes.
+        cold_starts: Random starts of a trajectory without `q_start`.
+    """
+
+    iterations: int = 30
+    tracking_iterations: int = 100
+    metres_per_radian: float = 0.3
+    damping: float = 1e-3
+    posture_steps: int = 60
+    tracking_gain: float = 0.2
+    cold_starts: int = 64
+
+
+CONFIG = IkConfig()
 
 
 @dataclass(frozen=True, eq=False)
 class IkResult:
-    """What was found for each target, reached or not.
+    """The solution for each target, reached or not.
 
     Attributes:
         q: [..., k] float64 coordinates of the whole body, always within its limits for the joints
@@ -34,7 +61,7 @@ class IkResult:
         converged: [...] bool, whether both errors are within the tolerance.
         position_error: [...] metres left.
         rotation_error: [...] radians left.
-        at_limit: [..., k] bool, joints that rest against a limit.
+        at_limit: [..., k] bool, joints that are at a limit.
         iterations: [...] int64, steps taken, all attempts together.
     """
 
@@ -65,6 +92,7 @@ def solve_ik(
     posture: Tensor | np.ndarray | None = None,
     tolerance: tuple[float, float] = TOLERANCE,
     restarts: int = 100,
+    config: IkConfig = CONFIG,
     seed: int = 0,
 ) -> IkResult:
     """Coordinates that put `link` at each of `targets`, every target on its own.
@@ -75,16 +103,16 @@ def solve_ik(
         link: Which link goes there; by default the robot's end effector.
         q_start: [k] or [..., k] where to start: each solve tries this first. The joints that do
             not move the link (a gripper's, say) keep these values. Default: posture, else q0.
-        posture: [k] preferred coordinates: where the arm has freedom to spare it comes as near to
-            them as a slide along the solutions takes it.
+        posture: [k] preferred coordinates: a redundant arm moves towards them in the null space.
         tolerance: Position (m) and rotation (rad) error that counts as reached.
         restarts: Random starts within the limits, tried in turn while none has succeeded.
+        config: Iterations, weights and damping.
         seed: Of the random starts.
     """
     chain, poses, batch = _prepare(body, targets, link)
-    goal = None if posture is None else _vector(body, posture, "posture")
+    preferred = None if posture is None else _vector(body, posture, "posture")
     if q_start is None:
-        q_start = body.q0 if goal is None else goal
+        q_start = body.q0 if preferred is None else preferred
     start = check_coordinates(body, q_start).detach().to("cpu", torch.float64)
     try:
         start = start.expand(*batch, len(body.q0)).reshape(-1, len(body.q0)).numpy()
@@ -94,9 +122,10 @@ def solve_ik(
             value=tuple(start.shape),
             allowed=f"[{len(body.q0)}] or {[*batch, len(body.q0)]}",
         ) from None
-    restart = _random_starts(chain, restarts, seed)
-    found = _search(chain, poses, start, restart, goal, _tolerance(tolerance))
-    return _result(chain, start, found, tolerance, batch)
+    settings = _settings(config, tolerance, preferred)
+    others = _random_starts(chain, restarts, seed)
+    solutions = _search(chain, poses, start, others, preferred, settings)
+    return _result(chain, start, solutions, settings, batch)
 
 
 def track_poses(
@@ -108,6 +137,7 @@ def track_poses(
     posture: Tensor | np.ndarray | None = None,
     tolerance: tuple[float, float] = TOLERANCE,
     max_step: float = 1.0,
+    config: IkConfig = CONFIG,
     seed: int = 0,
 ) -> IkResult:
     """Coordinates that take `link` along a trajectory smoothly: each frame starts from the last.
@@ -120,40 +150,47 @@ def track_poses(
         targets: [T, 4, 4] world poses, metres.
         link: Which link goes there; by default the robot's end effector.
         q_start: [k] where the first frame's solve starts. Without it the first frame is solved
-            from cold, and of several solutions the one that reaches most frames is kept.
-        posture: [k] preferred coordinates, approached gradually where the arm has freedom.
+            from random starts, and the solution that reaches most frames is kept.
+        posture: [k] preferred coordinates, approached gradually where the arm is redundant.
         tolerance: Position (m) and rotation (rad) error that counts as reached.
         max_step: The most a joint may move from one frame to the next, rad or m.
-        seed: Of the random starts of a cold first frame.
+        config: Iterations, weights and damping.
+        seed: Of the random starts of a first frame without `q_start`.
     """
     chain, poses, batch = _prepare(body, targets, link)
     if len(batch) != 1 or batch[0] == 0:
         raise InputError("a trajectory is [T >= 1, 4, 4] poses", value=(*batch, 4, 4))
     if not max_step > 0:
         raise InputError("max_step must be positive", value=max_step)
-    goal = None if posture is None else _vector(body, posture, "posture")
-    limit = _tolerance(tolerance)
+    preferred = None if posture is None else _vector(body, posture, "posture")
+    search = _settings(config, tolerance, None)
+    tracking = search._replace(
+        iterations=config.tracking_iterations,
+        posture_steps=int(posture is not None),
+        posture_gain=config.tracking_gain,
+    )
     if q_start is not None:
         starts = _vector(body, q_start, "q_start")[None]
     else:
-        starts = np.tile(body.q0.numpy() if goal is None else goal, (_COLD_STARTS, 1))
-        others = _random_starts(chain, _COLD_STARTS - 1, seed)
+        count = config.cold_starts
+        starts = np.tile(body.q0.numpy() if preferred is None else preferred, (count, 1))
+        others = _random_starts(chain, count - 1, seed)
         starts[1:, chain.coordinates] = others
-        first = np.repeat(poses[:1], _COLD_STARTS, axis=0)
-        starts[:, chain.coordinates] = _search(chain, first, starts, others, None, limit).q
-    best, start = None, starts[0]
+        first = np.repeat(poses[:1], count, axis=0)
+        starts[:, chain.coordinates] = _search(chain, first, starts, others, None, search).q
+    best, start, most = None, starts[0], -1
     for candidate in starts:
-        found = _track(chain, poses, candidate, goal, limit, max_step)
-        reached = int(_converged(found, tolerance).sum())
-        if best is None or reached > int(_converged(best, tolerance).sum()):
-            best, start = found, candidate
+        solutions = _track(chain, poses, candidate, preferred, tracking, max_step)
+        reached = int(_converged(solutions, tracking).sum())
+        if reached > most:
+            best, start, most = solutions, candidate, reached
         if reached == len(poses):
             break
     assert best is not None
-    return _result(chain, np.tile(start, (len(poses), 1)), best, tolerance, batch)
+    return _result(chain, np.tile(start, (len(poses), 1)), best, tracking, batch)
 
 
-class _Found(NamedTuple):
+class _Solutions(NamedTuple):
     """Solutions q [N, n], position errors [N] (m), rotation errors [N] (rad), iterations [N]."""
 
     q: np.ndarray
@@ -168,21 +205,18 @@ def _search(
     starts: np.ndarray,
     restarts: np.ndarray,
     posture: np.ndarray | None,
-    tolerance: np.ndarray,
-) -> _Found:
+    settings: SolverSettings,
+) -> _Solutions:
     """Each of targets [N, 3, 4] on its own, from starts [N, k], then from restarts [R, n]."""
     from kin4d.kinematics.ik_solver import solve_pose
 
     q, limits = _clamped(chain, starts), (chain.lower, chain.upper)
-    goal = np.zeros(q.shape[1]) if posture is None else _clamped(chain, posture)
-    slides = 0 if posture is None else _SEARCH_SLIDES
+    preferred = np.zeros(q.shape[1]) if posture is None else _clamped(chain, posture)
     report = [
-        solve_pose(
-            chain, row, target, *limits, tolerance, _SEARCH_ITERATIONS, restarts, goal, 1.0, slides
-        )
+        solve_pose(chain, row, target, *limits, settings, restarts, preferred)
         for row, target in zip(q, targets, strict=True)
     ]
-    return _Found(q, *np.array(report).reshape(-1, 3).T)
+    return _Solutions(q, *np.array(report).reshape(-1, 3).T)
 
 
 def _track(
@@ -190,26 +224,23 @@ def _track(
     targets: np.ndarray,
     start: np.ndarray,
     posture: np.ndarray | None,
-    tolerance: np.ndarray,
+    settings: SolverSettings,
     max_step: float,
-) -> _Found:
+) -> _Solutions:
     """Targets [T, 3, 4] in order, each from the one before, the first from `start` [k]."""
     from kin4d.kinematics.ik_solver import solve_pose
 
     row, lower, upper = _clamped(chain, start), chain.lower, chain.upper
-    goal = np.zeros(len(row)) if posture is None else _clamped(chain, posture)
-    slides, none = int(posture is not None), np.empty((0, len(row)))
+    preferred = np.zeros(len(row)) if posture is None else _clamped(chain, posture)
+    restarts = np.empty((0, len(row)))
     q, report = np.empty((len(targets), len(row))), np.empty((len(targets), 3))
     for t, target in enumerate(targets):
         if t:
             lower = np.maximum(chain.lower, row - max_step)
             upper = np.minimum(chain.upper, row + max_step)
-        report[t] = solve_pose(
-            chain, row, target, lower, upper, tolerance, _FOLLOW_ITERATIONS, none, goal,
-            _FOLLOW_GAIN, slides,
-        )  # fmt: skip
+        report[t] = solve_pose(chain, row, target, lower, upper, settings, restarts, preferred)
         q[t] = row
-    return _Found(q, *report.T)
+    return _Solutions(q, *report.T)
 
 
 def _prepare(
@@ -244,7 +275,7 @@ def _vector(body: ArticulatedBody, q: Tensor | np.ndarray, what: str) -> np.ndar
 
 
 def _random_starts(chain: Chain, count: int, seed: int) -> np.ndarray:
-    """[count, n] uniform within the limits; joints without limits within a turn."""
+    """[count, n] uniform within the limits; joints without limits within one revolution."""
     free = np.where(np.isfinite(chain.upper), chain.upper - 2 * np.pi, -np.pi)
     lower = np.where(np.isfinite(chain.lower), chain.lower, free)
     upper = np.where(np.isfinite(chain.upper), chain.upper, lower + 2 * np.pi)
@@ -255,34 +286,51 @@ def _clamped(chain: Chain, q: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(q[..., chain.coordinates].clip(chain.lower, chain.upper))
 
 
-def _tolerance(tolerance: tuple[float, float]) -> np.ndarray:
+def _settings(
+    config: IkConfig, tolerance: tuple[float, float], posture: np.ndarray | None
+) -> SolverSettings:
+    """Of a search from one start after another."""
+    from kin4d.kinematics.ik_solver import SolverSettings
+
     values = np.array(tolerance, np.float64)
     if values.shape != (2,) or not (values > 0).all():
         raise InputError(
             "a tolerance is two positive numbers", value=tolerance, allowed="(metres, radians)"
         )
-    return values
+    return SolverSettings(
+        position_tolerance=float(values[0]),
+        rotation_tolerance=float(values[1]),
+        iterations=config.iterations,
+        metres_per_radian=config.metres_per_radian,
+        damping=config.damping,
+        posture_steps=0 if posture is None else config.posture_steps,
+        posture_gain=1.0,
+    )
 
 
-def _converged(found: _Found, tolerance: tuple[float, float]) -> np.ndarray:
-    return (found.position <= tolerance[0]) & (found.rotation <= tolerance[1])
+def _converged(solutions: _Solutions, settings: SolverSettings) -> np.ndarray:
+    """[N] bool."""
+    near = solutions.position <= settings.position_tolerance
+    return near & (solutions.rotation <= settings.rotation_tolerance)
 
 
 def _result(
     chain: Chain,
     start: np.ndarray,
-    found: _Found,
-    tolerance: tuple[float, float],
+    solutions: _Solutions,
+    settings: SolverSettings,
     batch: tuple[int, ...],
 ) -> IkResult:
     q, at_limit = start.copy(), np.zeros(start.shape, bool)
-    q[:, chain.coordinates] = found.q
-    at_limit[:, chain.coordinates] = np.minimum(found.q - chain.lower, chain.upper - found.q) < 1e-9
+    q[:, chain.coordinates] = solutions.q
+    at_limit[:, chain.coordinates] = (
+        np.minimum(solutions.q - chain.lower, chain.upper - solutions.q) < 1e-9
+    )
     return IkResult(
         q=torch.from_numpy(q.reshape(*batch, start.shape[1])),
-        converged=torch.from_numpy(_converged(found, tolerance).reshape(batch)),
-        position_error=torch.from_numpy(found.position.reshape(batch).copy()),
-        rotation_error=torch.from_numpy(found.rotation.reshape(batch).copy()),
+        converged=torch.from_numpy(_converged(solutions, settings).reshape(batch)),
+        position_error=torch.from_numpy(solutions.position.reshape(batch).copy()),
+        rotation_error=torch.from_numpy(solutions.rotation.reshape(batch).copy()),
         at_limit=torch.from_numpy(at_limit.reshape(*batch, start.shape[1])),
-        iterations=torch.from_numpy(found.iterations.reshape(batch).astype(np.int64)),
+        iterations=torch.from_numpy(solutions.iterations.reshape(batch).astype(np.int64)),
     )

@@ -1,60 +1,79 @@
 """Levenberg-Marquardt on one chain, within its joint limits, in compiled code.
 
 The error is the pose's own, metres of position and radians of rotation, so what is minimised is
-what is reported. Joints at a limit that the error pushes outwards are held (an active set) and
-every trial is clamped, so no iterate ever leaves the limits.
+what is reported. Joints at a limit that the error pushes outwards are kept there (an active set)
+and every trial is clamped, so no iterate ever leaves the limits.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numba
 import numpy as np
 
 from kin4d.kinematics.chain import chain_fk, pose_error
 
-# Metres of position error that weigh as much as one radian: about the length of a forearm.
-_METRES_PER_RADIAN = 0.3
+
+class SolverSettings(NamedTuple):
+    """Numbers of a solve, as compiled code takes them; see `IkConfig`.
+
+    Attributes:
+        position_tolerance: m.
+        rotation_tolerance: rad.
+        iterations: Of Levenberg-Marquardt, at most, from each start.
+        metres_per_radian: Position error that weighs as much as one radian.
+        damping: Of the first iteration.
+        posture_steps: Steps towards the posture, at most.
+        posture_gain: Share of the remaining distance that each of them goes.
+    """
+
+    position_tolerance: float
+    rotation_tolerance: float
+    iterations: int
+    metres_per_radian: float
+    damping: float
+    posture_steps: int
+    posture_gain: float
 
 
 @numba.njit(cache=True, error_model="numpy")
-def solve_pose(chain, q, target, lower, upper, tolerance, iterations, starts, posture, gain, steps):
-    """Take q [n] in place to `target` [3, 4], from itself or else from each of starts [R, n].
+def solve_pose(chain, q, target, lower, upper, settings, starts, posture):
+    """Move q [n] in place to `target` [3, 4], from itself or else from each of starts [R, n].
 
-    Stops at the first success; where none succeeds q becomes the closest attempt. Whole turns
-    that a restart adds are undone. Then up to `steps` slides of `gain` of the way to the posture
-    [n]; see `nullspace_relax`.
+    Stops at the first success; where none succeeds q becomes the closest attempt. Full turns
+    that a restart adds are removed. Then q moves towards the posture [n]; see `nullspace_relax`.
 
     Returns:
         Position error (m), rotation error (rad), iterations used.
     """
     first, best = q.copy(), q.copy()
     metres, radians, used = levenberg_marquardt(
-        chain, q, target, lower, upper, tolerance, iterations
+        chain, q, target, lower, upper, settings, settings.iterations
     )
-    least, attempt = metres + _METRES_PER_RADIAN * radians, 0
+    least, attempt = metres + settings.metres_per_radian * radians, 0
     best[:] = q
-    while (metres > tolerance[0] or radians > tolerance[1]) and attempt < len(starts):
+    while not _within(metres, radians, settings) and attempt < len(starts):
         q[:] = starts[attempt]
-        near, turn, extra = levenberg_marquardt(
-            chain, q, target, lower, upper, tolerance, iterations
+        position, rotation, extra = levenberg_marquardt(
+            chain, q, target, lower, upper, settings, settings.iterations
         )
         attempt, used = attempt + 1, used + extra
-        if near + _METRES_PER_RADIAN * turn < least:
-            least, metres, radians = near + _METRES_PER_RADIAN * turn, near, turn
+        error = position + settings.metres_per_radian * rotation
+        if error < least:
+            least, metres, radians = error, position, rotation
             best[:] = q
     q[:] = best
     if attempt > 0:
         _unwind(chain, q, first)
-    if steps > 0:
-        metres, radians, extra = nullspace_relax(
-            chain, q, target, lower, upper, posture, tolerance, gain, steps
-        )
+    if settings.posture_steps > 0:
+        metres, radians, extra = nullspace_relax(chain, q, target, lower, upper, settings, posture)
         used += extra
     return metres, radians, used
 
 
 @numba.njit(cache=True, error_model="numpy")
-def levenberg_marquardt(chain, q, target, lower, upper, tolerance, iterations):
+def levenberg_marquardt(chain, q, target, lower, upper, settings, iterations):
     """Move q [n] in place towards `target` [3, 4], within lower and upper [n].
 
     Returns:
@@ -62,7 +81,7 @@ def levenberg_marquardt(chain, q, target, lower, upper, tolerance, iterations):
     """
     n = len(q)
     weight = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
-    weight[3:] = _METRES_PER_RADIAN**2
+    weight[3:] = settings.metres_per_radian**2
     pose, error, trial_error = np.empty((3, 4)), np.empty(6), np.empty(6)
     jacobian, trial_jacobian = np.empty((6, n)), np.empty((6, n))
     gradient, step, trial = np.empty(n), np.empty(n), np.empty(n)
@@ -71,8 +90,8 @@ def levenberg_marquardt(chain, q, target, lower, upper, tolerance, iterations):
     chain_fk(chain, q, pose, jacobian)
     pose_error(pose, target, error)
     cost = _cost(error, weight)
-    damping, used = 1e-3, 0
-    while used < iterations and not _reached(error, tolerance):
+    damping, used = settings.damping, 0
+    while used < iterations and not _within(_position(error), _rotation(error), settings):
         used += 1
         downhill = 0.0
         for i in range(n):
@@ -111,11 +130,11 @@ def levenberg_marquardt(chain, q, target, lower, upper, tolerance, iterations):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def nullspace_relax(chain, q, target, lower, upper, posture, tolerance, gain, steps):
-    """Slide q [n] in place towards `posture` [n] through configurations that hold `target`.
+def nullspace_relax(chain, q, target, lower, upper, settings, posture):
+    """Move q [n] in place towards `posture` [n] through configurations that reach `target`.
 
-    Each step goes `gain` of the way that the null space of the Jacobian allows; where it loses
-    the target or gets no nearer to the posture, a smaller one is tried.
+    Each step goes `posture_gain` of the distance that the null space of the Jacobian allows; where
+    it loses the target or gets no nearer to the posture, a smaller one is tried.
 
     Returns:
         As `levenberg_marquardt`.
@@ -128,14 +147,14 @@ def nullspace_relax(chain, q, target, lower, upper, posture, tolerance, gain, st
     chain_fk(chain, q, pose, jacobian)
     pose_error(pose, target, error)
     metres, radians, used = _position(error), _rotation(error), 0
-    if not _reached(error, tolerance):
+    if not _within(metres, radians, settings):
         return metres, radians, used
-    for _ in range(steps):
+    for _ in range(settings.posture_steps):
         chain_fk(chain, q, pose, jacobian)
         free[:] = True
-        held = True
-        while held:
-            held = False
+        blocked = True
+        while blocked:
+            blocked = False
             for r in range(6):
                 load[r] = 0.0
                 for i in range(n):
@@ -153,27 +172,25 @@ def nullspace_relax(chain, q, target, lower, upper, posture, tolerance, gain, st
                     slide[i] = posture[i] - q[i]
                     for r in range(6):
                         slide[i] -= jacobian[r, i] * task[r]
-                    blocked = (q[i] <= lower[i] and slide[i] < 0) or (
-                        q[i] >= upper[i] and slide[i] > 0
-                    )
-                    if blocked:
-                        free[i], held = False, True
+                    below = q[i] <= lower[i] and slide[i] < 0
+                    if below or (q[i] >= upper[i] and slide[i] > 0):
+                        free[i], blocked = False, True
         distance = _distance(q, posture)
-        moved, part = False, gain
-        while not moved and part > 0.02 * gain:
+        moved, part = False, settings.posture_gain
+        while not moved and part > 0.02 * settings.posture_gain:
             for i in range(n):
                 trial[i] = min(max(q[i] + part * slide[i], lower[i]), upper[i])
-            near, turn, extra = levenberg_marquardt(
-                chain, trial, target, lower, upper, tolerance, 10
+            position, rotation, extra = levenberg_marquardt(
+                chain, trial, target, lower, upper, settings, 10
             )
             used += extra
-            reached = near <= tolerance[0] and turn <= tolerance[1]
-            moved = reached and _distance(trial, posture) < distance - 1e-9
+            nearer = _distance(trial, posture) < distance - 1e-9
+            moved = nearer and _within(position, rotation, settings)
             part *= 0.5
         if not moved:
             break
         q[:] = trial
-        metres, radians = near, turn
+        metres, radians = position, rotation
         if distance - _distance(q, posture) < 1e-6:
             break
     return metres, radians, used
@@ -181,11 +198,11 @@ def nullspace_relax(chain, q, target, lower, upper, posture, tolerance, gain, st
 
 @numba.njit(cache=True, error_model="numpy")
 def _unwind(chain, q, near):
-    """Take whole turns out of q [n] in place, where that comes nearer to `near` [n]."""
+    """Remove full turns from q [n] in place, where that comes nearer to `near` [n]."""
     for i in range(len(q)):
-        turned = q[i] - 2 * np.pi * np.round((q[i] - near[i]) / (2 * np.pi))
-        if chain.turning[i] and chain.lower[i] <= turned <= chain.upper[i]:
-            q[i] = turned
+        unwound = q[i] - 2 * np.pi * np.round((q[i] - near[i]) / (2 * np.pi))
+        if chain.periodic[i] and chain.lower[i] <= unwound <= chain.upper[i]:
+            q[i] = unwound
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -234,8 +251,8 @@ def _rotation(error):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _reached(error, tolerance):
-    return _position(error) <= tolerance[0] and _rotation(error) <= tolerance[1]
+def _within(metres, radians, settings):
+    return metres <= settings.position_tolerance and radians <= settings.rotation_tolerance
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -18,14 +18,14 @@ Motion = TypeVar("Motion", Actions, Tensor, np.ndarray)
 
 
 def resample(motion: Motion, frames: int = 49, *, body: Body | None = None) -> Motion:
-    """`motion` in `frames` frames: linear in joints and positions, the shortest turn in rotations.
+    """`motion` in `frames` frames: linear in joints and positions, slerp in rotations.
 
     Absolute motions keep their first and last frame; deltas keep where they lead.
 
     Args:
         motion: Actions, or coordinates [T, k].
         frames: How many frames to make.
-        body: Given, joints without limits go the short way round instead of through a wrap at pi.
+        body: Given, joints without limits take the shorter direction instead of a jump at pi.
     """
     if frames < 1:
         raise InputError("cannot resample to so few frames", value=frames, allowed="at least 1")
@@ -88,8 +88,8 @@ def _slerp(poses: np.ndarray, frames: int) -> np.ndarray:
     if len(poses) == 1:
         out[:, :3, :3] = poses[0, :3, :3]
     else:
-        turns = Slerp(np.arange(len(poses)), Rotation.from_matrix(poses[:, :3, :3]))
-        out[:, :3, :3] = turns(_times(len(poses), frames)).as_matrix()
+        rotations = Slerp(np.arange(len(poses)), Rotation.from_matrix(poses[:, :3, :3]))
+        out[:, :3, :3] = rotations(_times(len(poses), frames)).as_matrix()
     return out
 
 

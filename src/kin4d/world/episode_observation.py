@@ -13,7 +13,7 @@ from kin4d.bodies.robot.robot_body import RobotBody
 from kin4d.episodes.episode import Episode
 from kin4d.errors import InputError
 from kin4d.kinematics.actions import integrate
-from kin4d.kinematics.arms import ARMS, load_arm
+from kin4d.kinematics.arms import ARMS, Arm, load_arm
 from kin4d.kinematics.conventions import values_to_poses
 from kin4d.kinematics.grippers import gripper_opening
 from kin4d.render.pointmaps import MeshInstance
@@ -47,35 +47,43 @@ def episode_robot(episode: Episode) -> MeshInstance:
     """Mesh and motion of an episode's robot."""
     if episode.joints is None:
         raise InputError(f"episode '{episode.name}' has no joint positions of its robot")
-    return MeshInstance.of_body(episode_body(episode.robot), episode.joints, name="robot")
+    return MeshInstance.of_body(episode_body(episode), episode.joints, name="robot")
 
 
 def episode_gripper_opening(episode: Episode) -> np.ndarray | None:
     """[T] measured gripper opening, if there is a gripper."""
-    return (
-        None
-        if episode.joints is None
-        else gripper_opening(episode_body(episode.robot), episode.joints)
-    )
+    joints = episode.joints
+    return None if joints is None else gripper_opening(episode_body(episode), joints)
 
 
 def episode_tracking_error(episode: Episode) -> np.ndarray | None:
     """[T, 3] m: commanded minus measured end-effector position, if actions are pose deltas."""
-    actions, joints = episode.actions, episode.joints
-    if actions is None or joints is None or episode.robot not in ARMS:
+    actions, joints, arm = episode.actions, episode.joints, _task_arm(episode)
+    if actions is None or joints is None or arm is None or actions.kind != "pose_delta":
         return None
-    if actions.kind != "pose_delta":
-        return None
-    hand = load_arm(episode.robot).grasp_pose(joints)
+    hand = arm.grasp_pose(joints)
     deltas = values_to_poses(actions.values, actions.rotation)
     commanded = integrate(deltas, hand[0], frame=actions.frame)
     return (commanded - hand)[:, :3, 3] @ episode.base[:3, :3]
 
 
+def episode_body(episode: Episode) -> RobotBody:
+    """The robot of an episode, at the base the episode was recorded with."""
+    arm = _task_arm(episode)
+    return _load_robot_once(episode.robot) if arm is None else arm.body
+
+
+def _task_arm(episode: Episode) -> Arm | None:
+    """The arm of a simulated task. Imported episodes of the same robot have another base."""
+    if episode.robot not in ARMS:
+        return None
+    arm = load_arm(episode.robot)
+    return arm if np.allclose(arm.body.root, episode.base, atol=1e-6) else None
+
+
 @lru_cache(maxsize=8)
-def episode_body(name: str) -> RobotBody:
-    """The body of an episode's robot, by the name that the episode keeps."""
-    return load_arm(name).body if name in ARMS else load_robot(name)
+def _load_robot_once(name: str) -> RobotBody:
+    return load_robot(name)
 
 
 def random_episodes(

@@ -1,4 +1,7 @@
-"""`kin4d.imagine`: predict an RGB and XYZ video from an image, a robot and its actions."""
+"""`kin4d.imagine`: predict an RGB and XYZ video from an image, a robot and its actions.
+
+`kin4d.imagine_episode` takes all of them from a recorded episode.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 from kin4d.bodies.capabilities import RigidLinks
 from kin4d.bodies.robot.registry import load_robot
 from kin4d.bodies.robot.robot_body import RobotBody
+from kin4d.episodes.episode import Episode
 from kin4d.episodes.formats.reader import read_robot_motion
 from kin4d.errors import InputError
 from kin4d.export.video import read_image
@@ -21,6 +25,7 @@ from kin4d.kinematics.control import actions_to_q
 from kin4d.kinematics.grippers import gripper_opening
 from kin4d.kinematics.resample import resample, resampled_fps
 from kin4d.render.pointmaps import MeshInstance
+from kin4d.world.episode_observation import episode_body
 from kin4d.world.letterbox import Letterbox
 from kin4d.world.model import WorldModel, load_world_model
 from kin4d.world.observation import make_observation
@@ -67,7 +72,8 @@ def imagine(
         image: The first frame, a file or [H, W, 3] uint8; it is resized to the size of the model.
         robot: A name (see `list_robots`), the path of a URDF or MJCF file, or a body.
         actions: A file (npz, npy, csv, parquet, DROID .json, RLDS .tfrecord), or actions.
-        camera: The camera of the image, in the robot's world; an object or its JSON file.
+        camera: The camera of the image, in the robot's world; an object or its JSON file. The
+            cameras of episodes stand in a world with another robot base: see `imagine_episode`.
         depth: Depth of the same view: .npy (m), .png (mm) or [H, W] m; estimated if None.
         weights: A name that ships, a .safetensors file, a folder, a hub id, or a loaded model.
         num_samples: How many videos; the first is the most likely one, the others are its
@@ -135,6 +141,45 @@ def imagine(
     )
     return ImaginedVideo(
         **vars(first), q=q.numpy(), coordinates=tuple(body.coordinates), samples=tuple(others)
+    )
+
+
+def imagine_episode(
+    episode: Episode,
+    *,
+    depth: bool = True,
+    weights: str | Path | WorldModel = "tiny",
+    num_samples: int = 1,
+    seed: int = 0,
+) -> ImaginedVideo:
+    """`imagine` from the first frame, the camera and the robot's motion of a recorded episode.
+
+    The robot stands where it stood in the episode; its measured joints are followed, one per frame.
+
+    Args:
+        episode: An episode with joint positions.
+        depth: Whether the model gets the first frame's recorded depth; else it estimates it.
+        weights: As for `imagine`.
+        num_samples: As for `imagine`.
+        seed: As for `imagine`.
+    """
+    if episode.joints is None:
+        raise InputError(
+            f"episode '{episode.name}' has no joint positions of its robot",
+            hint="give the actions to kin4d.imagine, which solves for the joints",
+        )
+    video = episode.video
+    return imagine(
+        video.rgb[0],
+        episode_body(episode),
+        Actions(kind="joint", values=episode.joints, names=episode.joint_names, fps=episode.fps),
+        video.camera,
+        depth=video.xyz[0, ..., 2] if depth else None,
+        weights=weights,
+        num_samples=num_samples,
+        seed=seed,
+        frames=0,
+        measured_gripper=True,
     )
 
 

@@ -181,7 +181,7 @@ def _with_commanded_fingers(episode: Episode) -> Episode:
     if actions is None or actions.gripper is None or joints is None:
         return episode
     columns, commanded = gripper_coordinates(
-        episode_body(episode.robot), actions.gripper, link=None, unit=actions.gripper_unit
+        episode_body(episode), actions.gripper, link=None, unit=actions.gripper_unit
     )
     joints = joints.copy()
     joints[:, columns] = commanded.numpy()
