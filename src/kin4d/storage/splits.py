@@ -33,10 +33,10 @@ def split_of(identity: SampleId) -> Split:
         return "unseen"
     # A source may carry its version ("mujoco 3.3.1"): the same seed must not change sides with it.
     maker = identity.source.split()[0]
-    place = hash_fraction(f"{maker}/{identity.category}/{identity.instance}")
-    if place < SHARES["train"]:
+    fraction = hash_fraction(f"{maker}/{identity.category}/{identity.instance}")
+    if fraction < SHARES["train"]:
         return "train"
-    return "dev" if place < SHARES["train"] + SHARES["dev"] else "test"
+    return "dev" if fraction < SHARES["train"] + SHARES["dev"] else "test"
 
 
 def hash_fraction(text: str) -> float:
