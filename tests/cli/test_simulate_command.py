@@ -100,13 +100,13 @@ def test_names_that_do_not_exist_list_those_that_do() -> None:
 def test_pushes_are_read_in_three_ways() -> None:
     door = hinge()
     numbers = read_push("0.7 0 1, 0 20 0, 0.5 0.2", door)
-    assert numbers.at == (0.7, 0.0, 1.0)
+    assert numbers.attachment == (0.7, 0.0, 1.0)
     assert (numbers.start, numbers.end) == (0.5, 0.7)
     assert read_push("0.7,0,1,0,20,0,0.2", door).end == pytest.approx(0.2)
     link = read_push("door, 0 20 0, 0.2", door)
-    assert link.at[0] > 0.6  # far from the hinge, where it turns best
+    assert link.attachment[0] > 0.6  # far from the hinge, where it turns best
     top = read_push("top, 0 0 -1, 0.1", door)
-    assert top.at[2] == pytest.approx(door.rest.bounds[1, 2])
+    assert top.attachment[2] == pytest.approx(door.rest.bounds[1, 2])
 
 
 def test_sides() -> None:
