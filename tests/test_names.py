@@ -12,6 +12,7 @@ HOOKS = {"run", "main"}
 """Functions that every module of a kind has under the same name."""
 RETIRED = """
 seer gauge painter lesson specimen nobody imaginer teller claimant hair mended retold steadied dice
+told mover
 """.split()  # noqa: SIM905
 MAPS_OLD_NAMES = {"renamed.py", "neurok/pretrained.py", "world/diffusion/latent_video.py"}
 """Files that read what earlier versions wrote, or say what an earlier name is now."""

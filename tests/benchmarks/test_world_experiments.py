@@ -31,7 +31,7 @@ def observation() -> Observation:
     return WorldMetrics(pushed_block()).observation
 
 
-def test_outcomes_are_right_if_told_so_and_wrong_if_not() -> None:
+def test_outcomes_are_right_if_predicted_so_and_wrong_if_not() -> None:
     hit, miss = pushed_block(speed=2), pushed_block(speed=0)
     pair = decisive_pair(hit, miss)
     assert pair is not None

@@ -93,7 +93,7 @@ def test_temporal_figures_count_still_pixels_once_each() -> None:
     predicted[1, 0, 0, 2] = 0.16  # one pixel of sixteen moves and should not
     found = temporal_point_error(truth, predicted, np.ones((2, 4, 4), bool))
     assert found.cd_l1 == pytest.approx(0.16 / 16 / 2)
-    # The truth is all near; of what is told, fifteen of sixteen are.
+    # The truth is all near; of what is predicted, fifteen of sixteen are.
     assert found.f_score == pytest.approx(2 * 15 / 31)
     predicted[1, 0, 0] = np.nan
     assert temporal_point_error(truth, predicted, np.ones((2, 4, 4), bool)).cd_l1 == 0

@@ -29,10 +29,10 @@ def test_a_lid_is_lifted(capsys, tmp_path: Path, lift: tuple[float, float, float
     code = main(["fit", *map(str, files), "--json"])
     out, err = capsys.readouterr()
     assert code == 0, err
-    told, clip = json.loads(out), Clip.load(way)
+    printed, clip = json.loads(out), Clip.load(way)
     assert clip.q is not None
-    assert clip.q.shape[1] == len(told["q"])
-    np.testing.assert_allclose(clip.q[-1], told["q"])
+    assert clip.q.shape[1] == len(printed["q"])
+    np.testing.assert_allclose(clip.q[-1], printed["q"])
     first, last = clip.vertices[0], clip.vertices[-1]
     assert last[:, 2].max() == pytest.approx(0.27 + lift[2], abs=0.03)
     low = first[:, 2] < 0.205

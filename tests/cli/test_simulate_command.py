@@ -48,13 +48,13 @@ def test_a_brick_falls_on_the_ground_and_stays(capsys, tmp_path: Path, brick: Pa
         "--json",
     )  # fmt: skip
     assert code == 0, err
-    told = json.loads(out)
+    printed = json.loads(out)
     clip = Clip.load(clip_file)
     # It stands 0.3 m high, and falls until its lower side is 0.2 m lower.
     assert np.ptp(clip.vertices[0, :, 2]) == pytest.approx(0.3, abs=1e-6)
     assert clip.vertices[-1, :, 2].min() == pytest.approx(-0.35, abs=0.003)
-    assert told["mass_kg"] == pytest.approx(0.006 * 600, rel=1e-6)
-    assert told["energy_j"][1] < told["energy_j"][0]
+    assert printed["mass_kg"] == pytest.approx(0.006 * 600, rel=1e-6)
+    assert printed["energy_j"][1] < printed["energy_j"][0]
     assert set(clip.diagnostics) >= {"kinetic", "potential", "contacts", "penetration"}
     assert clip.q is not None
     assert clip.q.shape == (46, 6)
@@ -100,13 +100,13 @@ def test_names_that_do_not_exist_list_those_that_do() -> None:
 def test_pushes_are_read_in_three_ways() -> None:
     door = hinge()
     numbers = read_push("0.7 0 1, 0 20 0, 0.5 0.2", door)
-    assert numbers.at == (0.7, 0.0, 1.0)
+    assert numbers.attachment == (0.7, 0.0, 1.0)
     assert (numbers.start, numbers.end) == (0.5, 0.7)
     assert read_push("0.7,0,1,0,20,0,0.2", door).end == pytest.approx(0.2)
     link = read_push("door, 0 20 0, 0.2", door)
-    assert link.at[0] > 0.6  # far from the hinge, where it turns best
+    assert link.attachment[0] > 0.6  # far from the hinge, where it turns best
     top = read_push("top, 0 0 -1, 0.1", door)
-    assert top.at[2] == pytest.approx(door.rest.bounds[1, 2])
+    assert top.attachment[2] == pytest.approx(door.rest.bounds[1, 2])
 
 
 def test_sides() -> None:

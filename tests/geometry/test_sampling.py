@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box, sphere
-from kin4d.geometry.sampling import farthest_points, place_masses, sample_surface
+from kin4d.geometry.sampling import farthest_points, sample_masses, sample_surface
 
 
 def random_mesh(seed: int, faces: int = 30) -> Mesh:
@@ -105,11 +105,11 @@ def test_farthest_points_are_spread():
 def test_places_weigh_what_their_triangles_do():
     mesh = box((1.0, 1.0, 1.0))
     samples = sample_surface(mesh, 400, seed=0)
-    even = place_masses(mesh, samples.face, 3.0)
+    even = sample_masses(mesh, samples.face, 3.0)
     np.testing.assert_allclose(even, 3.0 / 400)
     given = np.zeros(len(mesh.faces))
     given[0], given[1] = 1.0, 3.0
-    found = place_masses(mesh, samples.face, given)
+    found = sample_masses(mesh, samples.face, given)
     assert abs(found.sum() - 4.0) < 1e-12
     assert found[samples.face > 1].sum() == 0
     ratio = found[samples.face == 1].mean() / found[samples.face == 0].mean()
@@ -120,4 +120,4 @@ def test_places_weigh_what_their_triangles_do():
 def test_masses_that_cannot_be(wrong):
     mesh = box((1.0, 1.0, 1.0))
     with pytest.raises(InputError, match="mass"):
-        place_masses(mesh, np.arange(12), wrong)
+        sample_masses(mesh, np.arange(12), wrong)

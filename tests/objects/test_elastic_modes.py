@@ -28,7 +28,7 @@ def test_exactly_the_rigid_motions_cost_nothing() -> None:
     values = np.linalg.eigvalsh(cloud.stiffness.toarray())
     assert abs(values[:6]).max() < 1e-6 * values[6]
     turn = np.cross([0.3, -0.2, 0.5], cloud.nodes)
-    np.testing.assert_allclose((cloud.turning @ turn.ravel()).reshape(-1, 3)[:, 2], 0.5, rtol=1e-4)
+    np.testing.assert_allclose((cloud.rotation @ turn.ravel()).reshape(-1, 3)[:, 2], 0.5, rtol=1e-4)
 
 
 def test_a_bar_bends_first_and_over_its_thin_side(modes: ElasticModes) -> None:

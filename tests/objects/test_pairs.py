@@ -22,7 +22,7 @@ NOTHING = Augmentation.none()
 EACH = [
     Augmentation(),
     NOTHING,
-    replace(NOTHING, turn=np.pi),
+    replace(NOTHING, max_yaw=np.pi),
     replace(NOTHING, tilt=0.3),
     replace(NOTHING, stretch=0.4),
     replace(NOTHING, mirror=1.0),

@@ -65,7 +65,7 @@ def test_skin_and_vertices_draw_the_same():
     assert np.quantile(shade, 0.99) <= 1
 
 
-def test_out_of_view_is_empty_and_can_be_told():
+def test_out_of_view_is_empty_and_is_reported():
     body = FloatingBase(hinge())
     q = torch.zeros(2, 7, dtype=torch.float64)
     behind = Camera.look_at((0, -5, 1), (0, -9, 1), width=30, height=20)

@@ -20,7 +20,7 @@ def test_fixture_is_on_the_table_and_its_handle_in_front(make, seed: int) -> Non
     assert made.limits[0] == 0.0
     assert np.linalg.norm(made.axis) == pytest.approx(1.0)
     # Opening brings the handle towards the robot, or up.
-    step = np.cross(made.axis, made.handle) if made.turns else made.axis
+    step = np.cross(made.axis, made.handle) if made.revolute else made.axis
     assert step[0] < 0 or step[2] > 0
 
 

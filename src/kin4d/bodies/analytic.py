@@ -47,7 +47,7 @@ def hinge(
             width - 0.08,
             side * 0.05,
             height * 0.48,
-            turn=True,
+            upright=True,
         )
         for side in (-1, 1)
     ]
@@ -112,7 +112,7 @@ def pendulum(*, count: int = 2, length: float = 0.5, mass: float = 1.0) -> Artic
     links, joints = [Link("pivot", pivot)], []
     for i in range(count):
         rod = _at(box((0.012, 0.012, length), color="#9aa0a6"), 0, 0, -length / 2)
-        bob = _at(cylinder(0.05, 0.03, color="#c0504d"), 0, 0, -length, turn=True)
+        bob = _at(cylinder(0.05, 0.03, color="#c0504d"), 0, 0, -length, upright=True)
         point = Inertial(mass, np.array([0, 0, -length]), np.zeros((3, 3)))
         links.append(Link(f"rod{i + 1}", Mesh.concatenate([rod, bob]), point))
         origin = np.eye(4)
@@ -152,7 +152,7 @@ def _quarter_turn() -> np.ndarray:
     return np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
 
 
-def _at(mesh: Mesh, x: float, y: float, z: float, *, turn: bool = False) -> Mesh:
-    matrix = _quarter_turn() if turn else np.eye(4)
+def _at(mesh: Mesh, x: float, y: float, z: float, *, upright: bool = False) -> Mesh:
+    matrix = _quarter_turn() if upright else np.eye(4)
     matrix[:3, 3] = x, y, z
     return mesh.transformed(matrix)

@@ -122,8 +122,8 @@ class ArticulatedBody(ArticulatedBodyBase):
         poses, twists = self._kinematics.poses_and_twists(q)
         points = transform_points(poses, links, local)[..., None]
         twists = twists[..., links, :, :]
-        turning = twists[..., 3:, :]
-        return twists[..., :3, :] + torch.linalg.cross(turning, points.expand_as(turning), dim=-2)
+        angular = twists[..., 3:, :]
+        return twists[..., :3, :] + torch.linalg.cross(angular, points.expand_as(angular), dim=-2)
 
 
 def _parents(name: str, links: Sequence[Link], joints: Sequence[Joint]) -> list[tuple[int, int]]:

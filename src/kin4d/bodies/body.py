@@ -139,7 +139,7 @@ def bake(body: Body, q: Tensor | np.ndarray, *, fps: float = 24.0) -> Clip:
 def sweep_joints(body: Body, *, frames: int = 48, reach: float = 1.0) -> Tensor:
     """[k * frames, k] float64: each coordinate in turn to both its limits and back to rest.
 
-    Coordinates without limits go `reach` (rad or m) either way.
+    Coordinates without limits go `reach` (rad or m) in both directions.
     """
     if frames < 1:
         raise InputError("a sweep needs frames", value=frames, allowed="frames >= 1")

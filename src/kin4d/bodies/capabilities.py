@@ -151,7 +151,7 @@ class NodeGraph(Body, Protocol):
         ...
 
     def edge_network(self) -> EdgeNetwork | None:
-        """The map in plain arrays; None where it is not made that way."""
+        """The map in plain arrays; None where it is not made of edges."""
         ...
 
 

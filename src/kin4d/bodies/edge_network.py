@@ -8,20 +8,21 @@ import numpy as np
 
 
 class EdgeNetwork(NamedTuple):
-    """What holds N nodes together, in plain arrays: E ties, each from both its ends.
+    """E weighted edges between N nodes, in plain arrays; every pair of neighbours has two.
 
-    With turns R of the nodes, x = rest + settle @ pull, where each tie pulls its end and pushes its
-    start by weight * (R[start] (arm + stretch q) - arm).
+    With rotations R of the nodes, x = rest + inverse_laplacian @ force, where an edge adds
+    weight * (R[start] (arm + stretch q) - arm) to the force on its end and takes it from its start.
 
     Attributes:
-        start: [E] node whose rotation turns the tie.
-        end: [E] node at its other end.
+        start: [E] node that rotates the edge.
+        end: [E] node at the other end.
         weight: [E].
         arms: [E, 3] m, at rest.
         stretch: [E, 3, k] m.
         spin: [N, 3, k] rad: rotation vectors of the nodes are spin @ q.
         rest: [N, 3] m.
-        settle: [N, N].
+        inverse_laplacian: [N, N] of the weighted graph; pinned nodes, or the centre of mass
+            without any, are fixed.
     """
 
     start: np.ndarray
@@ -31,4 +32,4 @@ class EdgeNetwork(NamedTuple):
     stretch: np.ndarray
     spin: np.ndarray
     rest: np.ndarray
-    settle: np.ndarray
+    inverse_laplacian: np.ndarray

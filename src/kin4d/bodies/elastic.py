@@ -1,6 +1,6 @@
 """Elastic stiffness of any body, borrowed from the vibration modes of what it is made of.
 
-A learned body knows how a thing may move and not what that costs. The modes of the same surface and
+A learned body knows how an object may move, not the energy of it. The modes of the same surface and
 material do: a motion costs what the modes it is made of cost, and what none of them can do costs as
 much as the stiffest.
 """
@@ -58,6 +58,6 @@ def _slopes(body: Body, some: np.ndarray) -> np.ndarray:
 def _rigid(points: np.ndarray) -> np.ndarray:
     """[3 V, 6] motions of the whole."""
     arms = points - points.mean(0)
-    shifts = np.tile(np.eye(3), (len(points), 1))
-    turns = np.stack([np.cross(axis, arms).ravel() for axis in np.eye(3)], 1)
-    return np.hstack([shifts, turns])
+    translations = np.tile(np.eye(3), (len(points), 1))
+    rotations = np.stack([np.cross(axis, arms).ravel() for axis in np.eye(3)], 1)
+    return np.hstack([translations, rotations])

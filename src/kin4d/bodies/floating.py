@@ -62,14 +62,15 @@ class FloatingBase:
     def jacobian(self, q: Tensor) -> Tensor:
         """d points / dq, [..., P, 3, 6 + k]."""
         require_coordinates(q, len(self.coordinates))
-        local, turn = self.body.points(q[..., 6:]), q[..., 3:6].contiguous()
-        rotation = rotvec_to_matrix(turn)
+        local, rotvec = self.body.points(q[..., 6:]), q[..., 3:6].contiguous()
+        rotation = rotvec_to_matrix(rotvec)
         axes = torch.eye(3, dtype=q.dtype, device=q.device)
         along = [
-            torch.func.jvp(rotvec_to_matrix, (turn,), (axis.expand_as(turn),))[1] for axis in axes
+            torch.func.jvp(rotvec_to_matrix, (rotvec,), (axis.expand_as(rotvec),))[1]
+            for axis in axes
         ]
-        turning = torch.stack(along, -1)
+        derivative = torch.stack(along, -1)
         moving = axes.expand(*local.shape[:-1], 3, 3)
-        root = torch.einsum("...ijr,...pj->...pir", turning, local)
+        root = torch.einsum("...ijr,...pj->...pir", derivative, local)
         inner = torch.einsum("...ij,...pjk->...pik", rotation, self.body.jacobian(q[..., 6:]))
         return torch.cat([moving, root, inner], -1)

@@ -94,9 +94,9 @@ def _solve(
     values = low + (nodes + 1) / 2 * (high - low)
     table = np.empty((_NODES, len(free)))
     middle = _NODES // 2
-    settled, stopped = solver.settle(values[middle], springs)
+    balanced, stopped = solver.balance(values[middle], springs)
     for order in (range(middle, _NODES), range(middle, -1, -1)):
-        guess = settled
+        guess = balanced
         for i in order:
             table[i] = guess = solver.close(values[i], guess, stopped)
     coefficients = chebyshev.chebfit(nodes, table, _NODES - 1)
@@ -123,15 +123,15 @@ class _Solver:
         q[self.columns] = torch.from_numpy(x)
         gaps, rows = [], []
         for loop in self.loops:
-            place, derivative = _ends(self.body, loop, q)
-            gaps.append((place[0] - place[1]).numpy())
+            ends, derivative = _ends(self.body, loop, q)
+            gaps.append((ends[0] - ends[1]).numpy())
             rows.append((derivative[0] - derivative[1])[:, self.columns].numpy())
         return np.concatenate(gaps), np.concatenate(rows)
 
-    def settle(
+    def balance(
         self, value: float, springs: Mapping[str, tuple[float, float]]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The free joints' values [n] where springs come to rest, and which stand at a stop [n]."""
+        """The free joints' values [n] where the springs balance, and which are at a limit [n]."""
         from scipy.optimize import least_squares
 
         start, (low, high) = (
@@ -139,7 +139,7 @@ class _Solver:
             self.body.limits[self.columns].T.numpy(),
         )
         pull, rest = np.array([springs.get(name, (0.0, 0.0)) for name in self.free]).T
-        # Closing outweighs the springs by far; a faint pull to the start settles what is left.
+        # Closing outweighs the springs by far; a faint pull to the start decides what is left.
         rest, pull = np.where(pull > 0, rest, start), np.sqrt(np.maximum(pull, 1e-8))
 
         def residual(x: np.ndarray) -> np.ndarray:
@@ -172,7 +172,7 @@ class _Solver:
 
 
 def _ends(body: ArticulatedBody, loop: Loop, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """World places [..., 2, 3] of a loop's two points and their derivatives [..., 2, 3, k]."""
+    """World positions [..., 2, 3] of a loop's two points and their derivatives [..., 2, 3, k]."""
     index = torch.tensor([body.link_index(name) for name in loop.links])
     local = torch.from_numpy(loop.points)
     return transform_points(body.link_poses(q), index, local), body.point_jacobian(q, index, local)

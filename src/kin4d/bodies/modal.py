@@ -1,9 +1,9 @@
-"""ModalBody: a soft thing that bends, twists and swells by its softest vibration modes.
+"""ModalBody: a soft body that bends, twists and swells by its softest vibration modes.
 
 Nothing is learned: modes follow from the shape and the material. Their plain sum is only good for
 small motions, because a linear mode that bends a sheet also lengthens it. So each node is given
-the rotation that the modes say it has, the ties around it are turned by it, and the nodes are put
-together again from their ties by least squares (rotation-strain coordinates, Huang et al. 2011).
+the rotation that the modes give it, its edges are rotated by it, and the nodes are put together
+again from their edges by least squares (rotation-strain coordinates, Huang et al. 2011).
 Large bends then stay bends, and the elastic energy is still 1/2 q' K q.
 """
 
@@ -31,16 +31,16 @@ from kin4d.geometry.transforms import hat, rigid, rotvec_jacobian, rotvec_to_mat
 from kin4d.geometry.vibration import Modes, vibration_modes
 
 _CARRIERS = 4  # nodes that carry a vertex
-_NEIGHBOURS = 6  # to which a node is tied
+_NEIGHBOURS = 6  # of a node, by edges
 _WRINKLED = 3e-3  # part of its stiffness in the plane that a sheet of wrinkles keeps
-_MOST_TURN = 4.0  # rad, of any node by one mode alone: what hangs swings past half a turn
-_MOST_STRAIN = 0.5  # of any tie by one mode alone
+_MAX_ROTATION = 4.0  # rad, of any node by one mode alone: what hangs swings beyond pi
+_MAX_STRAIN = 0.5  # of any edge by one mode alone
 
 
 class ModalBody:
     """A `Body` whose coordinates are the amplitudes (m) of vibration modes.
 
-    Free in space it does not move as a whole: `Floating(ModalBody.solid(mesh))` does.
+    Free in space it does not move as a whole: `FloatingBase(ModalBody.solid(mesh))` does.
 
     Args:
         mesh: At rest.
@@ -65,20 +65,27 @@ class ModalBody:
         self.q0 = torch.zeros(len(modes.stiffness), dtype=torch.float64)
         self.mass = torch.from_numpy(modes.masses)
         self.stiffness = torch.from_numpy(np.diag(modes.stiffness))
-        self._ties = ties = _ties(modes)
-        self._rest, self._shift, self._spin, self._arms, self._stretch, self._from = (
+        self._network = network = _edge_network(modes)
+        self._rest, self._displacement, self._spin, self._arms, self._stretch, self._from = (
             torch.from_numpy(np.array(part))
-            for part in (ties.rest, modes.shift, ties.spin, ties.arms, ties.stretch, ties.start)
+            for part in (
+                network.rest,
+                modes.displacement,
+                network.spin,
+                network.arms,
+                network.stretch,
+                network.start,
+            )
         )
-        pull = np.zeros((len(ties.rest), len(ties.arms)))
-        np.add.at(pull, (ties.end, np.arange(len(ties.arms))), ties.weight)
-        np.add.at(pull, (ties.start, np.arange(len(ties.arms))), -ties.weight)
-        self._assembly = torch.from_numpy(ties.settle @ pull)
-        lengths = np.linalg.norm(ties.arms, axis=-1)[:, None]
+        pull = np.zeros((len(network.rest), len(network.arms)))
+        np.add.at(pull, (network.end, np.arange(len(network.arms))), network.weight)
+        np.add.at(pull, (network.start, np.arange(len(network.arms))), -network.weight)
+        self._assembly = torch.from_numpy(network.inverse_laplacian @ pull)
+        lengths = np.linalg.norm(network.arms, axis=-1)[:, None]
         reach = np.minimum(
-            _MOST_TURN / np.maximum(np.linalg.norm(ties.spin, axis=1).max(0), 1e-9),
-            _MOST_STRAIN
-            / np.maximum((np.linalg.norm(ties.stretch, axis=1) / lengths).max(0), 1e-9),
+            _MAX_ROTATION / np.maximum(np.linalg.norm(network.spin, axis=1).max(0), 1e-9),
+            _MAX_STRAIN
+            / np.maximum((np.linalg.norm(network.stretch, axis=1) / lengths).max(0), 1e-9),
         )
         self.limits = torch.from_numpy(np.stack([-reach, reach], -1))
         self.skin = _bound(mesh, modes.nodes)
@@ -123,8 +130,8 @@ class ModalBody:
         if len(pinned):
             points, normals = _patch(mesh, pinned, seed=seed)
             fast = lattice.beyond(points, np.sign(volume) * normals)
-        turning = solid_rotations(lattice)
-        fine = vibration_modes(lattice.nodes, masses, stiffness, turning, fast, modes)
+        rotation = solid_rotations(lattice)
+        fine = vibration_modes(lattice.nodes, masses, stiffness, rotation, fast, modes)
         return cls(mesh, fine.subsample(handles, seed=seed), warp=warp)
 
     @classmethod
@@ -175,8 +182,8 @@ class ModalBody:
             mesh, young=young, poisson=poisson, thickness=thickness, stretch=stretch
         )
         masses = sheet_masses(mesh, density * thickness)
-        turning = ElasticGraph.of_nodes(mesh.vertices).turning
-        fine = vibration_modes(mesh.vertices, masses, csc_matrix(stiffness), turning, fast, modes)
+        rotation = ElasticGraph.of_nodes(mesh.vertices).rotation
+        fine = vibration_modes(mesh.vertices, masses, csc_matrix(stiffness), rotation, fast, modes)
         return cls(
             mesh,
             fine.subsample(handles, seed=seed),
@@ -186,30 +193,30 @@ class ModalBody:
 
     def edge_network(self) -> EdgeNetwork | None:
         """The map in plain arrays; None if shapes are a linear sum."""
-        return self._ties if self.warp else None
+        return self._network if self.warp else None
 
     def points(self, q: Tensor) -> Tensor:
         """Mass points [..., N, 3] (m)."""
         require_coordinates(q, len(self.coordinates))
         if not self.warp:
-            return self._rest.to(q) + torch.einsum("nik,...k->...ni", self._shift.to(q), q)
-        turns = rotvec_to_matrix(torch.einsum("nik,...k->...ni", self._spin.to(q), q))
-        ties = self._arms.to(q) + torch.einsum("eik,...k->...ei", self._stretch.to(q), q)
-        ties = torch.einsum("...eij,...ej->...ei", turns[..., self._from, :, :], ties)
-        return self._rest.to(q) + self._assembly.to(q) @ (ties - self._arms.to(q))
+            return self._rest.to(q) + torch.einsum("nik,...k->...ni", self._displacement.to(q), q)
+        rotations = rotvec_to_matrix(torch.einsum("nik,...k->...ni", self._spin.to(q), q))
+        edges = self._arms.to(q) + torch.einsum("eik,...k->...ei", self._stretch.to(q), q)
+        edges = torch.einsum("...eij,...ej->...ei", rotations[..., self._from, :, :], edges)
+        return self._rest.to(q) + self._assembly.to(q) @ (edges - self._arms.to(q))
 
     def jacobian(self, q: Tensor) -> Tensor:
         """d points / dq, [..., N, 3, k]."""
         require_coordinates(q, len(self.coordinates))
         if not self.warp:
-            return self._shift.to(q).expand(*q.shape[:-1], *self._shift.shape)
+            return self._displacement.to(q).expand(*q.shape[:-1], *self._displacement.shape)
         spin = torch.einsum("nik,...k->...ni", self._spin.to(q), q)
-        turns = rotvec_to_matrix(spin)[..., self._from, :, :]
-        ties = self._arms.to(q) + torch.einsum("eik,...k->...ei", self._stretch.to(q), q)
-        ties = torch.einsum("...eij,...ej->...ei", turns, ties)[..., None]
-        turning = (rotvec_jacobian(spin) @ self._spin.to(q))[..., self._from, :, :]
-        moving = torch.linalg.cross(turning, ties.expand_as(turning), dim=-2)
-        moving = moving + turns @ self._stretch.to(q)
+        rotations = rotvec_to_matrix(spin)[..., self._from, :, :]
+        edges = self._arms.to(q) + torch.einsum("eik,...k->...ei", self._stretch.to(q), q)
+        edges = torch.einsum("...eij,...ej->...ei", rotations, edges)[..., None]
+        angular = (rotvec_jacobian(spin) @ self._spin.to(q))[..., self._from, :, :]
+        moving = torch.linalg.cross(angular, edges.expand_as(angular), dim=-2)
+        moving = moving + rotations @ self._stretch.to(q)
         return (self._assembly.to(q) @ moving.flatten(-2)).unflatten(-1, (3, -1))
 
     def vertices(self, q: Tensor) -> Tensor:
@@ -224,37 +231,39 @@ class ModalBody:
         """Motions of the nodes from the rest pose, [..., N, 4, 4]."""
         require_coordinates(q, len(self.coordinates))
         spin = torch.einsum("nik,...k->...ni", self._spin.to(q), q)
-        turns = rotvec_to_matrix(spin) if self.warp else _linear(spin)
-        shift = self.points(q) - torch.einsum("...nij,nj->...ni", turns, self._rest.to(q))
-        return rigid(turns, shift)
+        rotations = rotvec_to_matrix(spin) if self.warp else _linear(spin)
+        displacement = self.points(q) - torch.einsum(
+            "...nij,nj->...ni", rotations, self._rest.to(q)
+        )
+        return rigid(rotations, displacement)
 
 
-def _ties(modes: Modes) -> EdgeNetwork:
+def _edge_network(modes: Modes) -> EdgeNetwork:
     """Edges between near nodes. Pinned nodes are fixed; without any, the centre of mass is."""
     count = len(modes.nodes)
     start, end = knn_edges(modes.nodes, _NEIGHBOURS).T.copy()
     arms = modes.nodes[end] - modes.nodes[start]
-    turned = np.cross(modes.spin[start], arms[..., None], axis=1)
+    rotated = np.cross(modes.spin[start], arms[..., None], axis=1)
     weight = 1 / np.square(arms).sum(-1)
     laplacian = np.zeros((count, count))
     for one, other, sign in ((start, start, 1), (end, end, 1), (start, end, -1), (end, start, -1)):
         np.add.at(laplacian, (one, other), sign * weight)
-    settle = np.zeros((count, count))
+    inverse = np.zeros((count, count))
     if modes.pinned.any():
         free = np.flatnonzero(~modes.pinned)
-        settle[np.ix_(free, free)] = np.linalg.inv(laplacian[np.ix_(free, free)])
+        inverse[np.ix_(free, free)] = np.linalg.inv(laplacian[np.ix_(free, free)])
     else:
-        settle = np.linalg.pinv(laplacian, hermitian=True)
-        settle = settle - modes.masses @ settle / modes.masses.sum()
+        inverse = np.linalg.pinv(laplacian, hermitian=True)
+        inverse = inverse - modes.masses @ inverse / modes.masses.sum()
     return EdgeNetwork(
         start=start,
         end=end,
         weight=weight,
         arms=arms,
-        stretch=modes.shift[end] - modes.shift[start] - turned,
+        stretch=modes.displacement[end] - modes.displacement[start] - rotated,
         spin=modes.spin,
         rest=modes.nodes,
-        settle=settle,
+        inverse_laplacian=inverse,
     )
 
 

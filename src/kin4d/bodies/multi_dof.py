@@ -32,7 +32,7 @@ def multi_dof_joints(joint: Joint, moves: Sequence[Joint]) -> tuple[list[Joint],
 
 
 def ball_joint() -> list[Joint]:
-    """Three angles rx, ry, rz (rad), each about the axis that those before it have turned."""
+    """Three angles rx, ry, rz (rad), each about the axis rotated by those before it."""
     return _moves("revolute", ("rx", "ry", "rz"), np.eye(3))
 
 
@@ -42,7 +42,7 @@ def floating_joint() -> list[Joint]:
 
 
 def planar_joint(normal: np.ndarray) -> list[Joint]:
-    """A joint in the plane across `normal` [3]: x, y (m) and the turn rz (rad)."""
+    """A joint in the plane across `normal` [3]: x, y (m) and the angle rz (rad)."""
     helper = np.eye(3)[np.abs(normal).argmin()]
     first = np.cross(normal, helper)
     first /= np.linalg.norm(first)

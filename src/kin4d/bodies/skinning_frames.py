@@ -14,8 +14,8 @@ class SkinningFrames:
     """T rigid frames and what follows them: points blend their motions as dual quaternions.
 
     Attributes:
-        twists: q [..., k] to [..., T, 6]: the motion of each frame, shift (m) first, then turn
-            (rad); zero at rest.
+        twists: q [..., k] to [..., T, 6]: the motion of each frame, translation (m), then
+            rotation (rad); zero at rest.
         centres: [T, 3] m: origins of the twists.
         points: [P, 3] m: the body's mass points at rest.
         point_weights: [P, T] how much each follows; what the T lack to one stays where it is.

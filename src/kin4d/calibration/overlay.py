@@ -23,7 +23,7 @@ def overlay(
 
     Args:
         image: [H, W, 3] uint8.
-        mask: [H, W] ids: 0 for background, then one per thing; borders between any two are drawn.
+        mask: [H, W] ids: 0 for background, then one per object; borders between any two are drawn.
             A frame of `PointmapVideo.mask` serves.
         tint: sRGB of the covered part.
         line: sRGB of the borders.

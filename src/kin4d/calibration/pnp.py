@@ -254,10 +254,10 @@ def _describe(
     covariance = np.full((free, free), np.inf)
     if np.linalg.cond(normal) < 1e12:
         covariance = variance * np.linalg.inv(normal) / np.outer(scale, scale)
-    turn = camera.pose[:3, :3]
+    rotation = camera.pose[:3, :3]
     with np.errstate(invalid="ignore"):
         std = np.sqrt(np.diag(covariance))
-        position = np.sqrt(np.einsum("ij,jk,ik->i", turn, covariance[:3, :3], turn))
+        position = np.sqrt(np.einsum("ij,jk,ik->i", rotation, covariance[:3, :3], rotation))
     return CameraFit(
         camera=camera,
         residuals=residuals.reshape(-1, 2),

@@ -25,9 +25,9 @@ def perturbed(camera: Camera, step: np.ndarray) -> Camera:
 
     pose, K = camera.pose.copy(), camera.K.copy()
     # Through a quaternion and back, so that rounding never adds up to a skewed frame.
-    turned = Rotation.from_matrix(pose[:3, :3]) * Rotation.from_rotvec(step[3:6])
+    rotated = Rotation.from_matrix(pose[:3, :3]) * Rotation.from_rotvec(step[3:6])
     pose[:3, 3] += pose[:3, :3] @ step[:3]
-    pose[:3, :3] = turned.as_matrix()
+    pose[:3, :3] = rotated.as_matrix()
     K[[0, 1], [0, 1]] *= np.exp(step[6])
     return replace(camera, pose=pose, K=K)
 
@@ -45,10 +45,10 @@ def project_with_jacobian(camera: Camera, points: np.ndarray) -> tuple[np.ndarra
     by_point = lens @ by_point
     from_centre = np.stack([x / z, y / z], axis=1) @ lens.T
     # A camera that moves by v and turns by w sees points move by -v - w x p.
-    turning = np.zeros((len(points), 3, 3))
-    turning[:, 0, 1], turning[:, 0, 2], turning[:, 1, 2] = -local[:, 2], y, -x
-    turning -= turning.transpose(0, 2, 1)
-    jacobian = np.concatenate([-by_point, by_point @ turning, from_centre[:, :, None]], axis=2)
+    cross = np.zeros((len(points), 3, 3))
+    cross[:, 0, 1], cross[:, 0, 2], cross[:, 1, 2] = -local[:, 2], y, -x
+    cross -= cross.transpose(0, 2, 1)
+    jacobian = np.concatenate([-by_point, by_point @ cross, from_centre[:, :, None]], axis=2)
     return from_centre + camera.K[:2, 2], jacobian
 
 
@@ -132,15 +132,15 @@ def initial_poses(
     left = np.zeros((len(points), 2, 3))
     left[:, 0, 0] = left[:, 1, 1] = 1
     left[:, :, 2] = -rays
-    turned = np.einsum("sij,nj->sni", rotation, points)
-    right = rays * turned[..., 2:] - turned[..., :2]
-    shift = right.reshape(len(rotation), -1) @ np.linalg.pinv(left.reshape(-1, 3)).T
-    local = turned + shift[:, None]
+    rotated = np.einsum("sij,nj->sni", rotation, points)
+    right = rays * rotated[..., 2:] - rotated[..., :2]
+    translation = right.reshape(len(rotation), -1) @ np.linalg.pinv(left.reshape(-1, 3)).T
+    local = rotated + translation[:, None]
     front = (local[..., 2] > 1e-6).all(1)
-    rotation, shift, local = rotation[front], shift[front], local[front]
+    rotation, translation, local = rotation[front], translation[front], local[front]
     pose = np.tile(np.eye(4), (len(rotation), 1, 1))
     pose[:, :3, :3] = rotation.transpose(0, 2, 1)
-    pose[:, :3, 3] = -np.einsum("sji,sj->si", rotation, shift)
+    pose[:, :3, 3] = -np.einsum("sji,sj->si", rotation, translation)
     miss = (local[..., :2] / local[..., 2:] - rays) * focal
     return pose, huber_loss(miss, huber).sum((1, 2))
 

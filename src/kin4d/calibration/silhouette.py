@@ -71,27 +71,27 @@ class SilhouetteVideo:
     def __len__(self) -> int:
         return len(self.frames)
 
-    def draw(self, frame: int, camera: Camera) -> Fragments:
+    def rasterize(self, frame: int, camera: Camera) -> Fragments:
         """What `camera` sees of the robot in a frame."""
         surface = self._surface
         matrices = image_matrix(camera) @ self._transforms[frame]
-        placed = project_vertices(surface.rest, surface.joints, surface.weights, matrices)
-        return rasterize_projected(placed, surface.faces, camera)
+        projected = project_vertices(surface.rest, surface.joints, surface.weights, matrices)
+        return rasterize_projected(projected, surface.faces, camera)
 
     def links(self, frame: int, camera: Camera) -> np.ndarray:
         """[H, W] int32: index of the link that `camera` sees, -1 where there is none."""
-        face = self.draw(frame, camera).face
+        face = self.rasterize(frame, camera).face
         return np.where(face < 0, -1, self._face_link[face])
 
     def mask(self, frame: int, camera: Camera) -> np.ndarray:
         """[H, W] bool: where `camera` sees the robot."""
-        return self.draw(frame, camera).face >= 0
+        return self.rasterize(frame, camera).face >= 0
 
     def outline(self, frame: int, camera: Camera) -> Outline:
         """The robot's outline in a frame, away from the image's border."""
         from scipy.ndimage import gaussian_filter
 
-        fragments = self.draw(frame, camera)
+        fragments = self.rasterize(frame, camera)
         mask = fragments.face >= 0
         around = np.pad(mask, 1, mode="edge")
         inner = around[:-2, 1:-1] & around[2:, 1:-1] & around[1:-1, :-2] & around[1:-1, 2:]
@@ -120,8 +120,8 @@ class SilhouetteVideo:
 
         image = gaussian_filter(self.frames[frame].astype(np.float32), (0.8, 0.8, 0))
         along = np.arange(-reach - _STEP, reach + 1.5 * _STEP, _STEP)
-        places = outline.pixels[:, None] + along[:, None] * outline.outwards[:, None]
-        where = [places[..., 1], places[..., 0]]
+        positions = outline.pixels[:, None] + along[:, None] * outline.outwards[:, None]
+        where = [positions[..., 1], positions[..., 0]]
         colors = [map_coordinates(image[..., c], where, order=1, mode="nearest") for c in range(3)]
         colors = np.stack(colors, axis=-1)
         change = np.linalg.norm(colors[:, 2:] - colors[:, :-2], axis=-1) / (2 * _STEP)
@@ -148,7 +148,7 @@ class SilhouetteVideo:
         """Intersection over union of where the robot comes or goes and where images differ.
 
         Between two frames the image must change where exactly one of them shows the robot, and
-        stay where neither does. Where both show it, nothing is asked.
+        stay where neither does. Where both show it, there is no constraint.
 
         Args:
             pairs: Frames to compare.

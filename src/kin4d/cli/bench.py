@@ -68,11 +68,11 @@ def bench_command(
             raise InputError(f"benchmark '{name}' takes no --{option}")
     report = run(quick=quick, seed=seed, **given)
     # Folders elsewhere are named, not located: the figures travel, paths do not.
-    asked = f" --objects {' '.join(one.resolve().name for one in objects)}" if objects else ""
-    asked += f" --split {split}" if split else ""
-    asked += f" --episodes {episodes.resolve().name}" if episodes else ""
-    asked += f" --weights {' '.join(Path(one).name for one in weights)}" if weights else ""
-    result = report.to_dict(name=name, seed=seed, quick=quick, options=asked)
+    flags = f" --objects {' '.join(one.resolve().name for one in objects)}" if objects else ""
+    flags += f" --split {split}" if split else ""
+    flags += f" --episodes {episodes.resolve().name}" if episodes else ""
+    flags += f" --weights {' '.join(Path(one).name for one in weights)}" if weights else ""
+    result = report.to_dict(name=name, seed=seed, quick=quick, options=flags)
     _show(result)
     if json is not None:
         write_json(json, result)

@@ -30,10 +30,10 @@ def read_push(text: str, body: Body):
     force = _numbers(fields[1], (3,), "the force of a push is three numbers (N)")
     times = _numbers(fields[2], (1, 2), "the time of a push is how long (s), or start and how long")
     start, duration = (0.0, *times)[-2:]
-    return Push(_place(fields[0], force, body), force, start=start, duration=duration)
+    return Push(_push_point(fields[0], force, body), force, start=start, duration=duration)
 
 
-def _place(text: str, force: tuple[float, ...], body: Body) -> tuple[float, ...]:
+def _push_point(text: str, force: tuple[float, ...], body: Body) -> tuple[float, ...]:
     """Three numbers, the middle of a side, or the vertex of a link that the force moves most."""
     if re.fullmatch(r"[-+0-9.eE\s]+", text):
         return _numbers(text, (3,), "the point of a push is three numbers (m)")
@@ -63,8 +63,8 @@ def _most_moved(body: Body, link: int, force: np.ndarray) -> tuple[float, ...]:
         # How the link's vertices move by a small step along each coordinate.
         small = 1e-4 * torch.eye(len(body.q0), dtype=torch.float64)
         moved = body.skin_transforms(body.q0 + small)[:, link].numpy()
-    ways = np.einsum("kij,vj->kvi", moved[:, :3, :3], rest) + moved[:, None, :3, 3] - rest
-    work = np.abs(ways @ force).sum(0) if len(ways) else np.zeros(len(own))
+    displacements = np.einsum("kij,vj->kvi", moved[:, :3, :3], rest) + moved[:, None, :3, 3] - rest
+    work = np.abs(displacements @ force).sum(0) if len(displacements) else np.zeros(len(own))
     # Of equals, the one nearest to their middle.
     best = np.flatnonzero(work >= 0.98 * work.max())
     gap = np.linalg.norm(rest[best] - rest[best].mean(0), axis=-1)

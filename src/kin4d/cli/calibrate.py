@@ -88,11 +88,11 @@ def calibrate_command(
                 "refining on the outline did not help on other frames; the first camera is kept"
             )
     camera.save(output)
-    place = camera.pose[:3, 3].tolist()
-    data |= {"focal_px": float(camera.K[0, 0]), "position_m": place, "written": str(output)}
+    position = camera.pose[:3, 3].tolist()
+    data |= {"focal_px": float(camera.K[0, 0]), "position_m": position, "written": str(output)}
     lines.append(
         f"focal length {camera.K[0, 0]:.1f} px, camera at "
-        f"({', '.join(f'{value:.3f}' for value in place)}) m, written to {output}"
+        f"({', '.join(f'{value:.3f}' for value in position)}) m, written to {output}"
     )
     if overlay is not None:
         write_image(overlay_sheet(SilhouetteVideo(body, q, frames), camera), overlay)

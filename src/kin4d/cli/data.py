@@ -177,7 +177,7 @@ _Action = Annotated[
 
 
 def data_command(action: _Action) -> None:
-    """Make things in motion to learn from, convert those of others, look into what was made.
+    """Make training objects in motion, convert data of others, inspect a store.
 
     Args:
         action: What to do.

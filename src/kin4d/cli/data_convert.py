@@ -78,7 +78,7 @@ class DataImport:
             open_dataset(self.source, layout=self.layout, **options),
             self.output,
             source=self.source.name,
-            assembly=self._assembly(),
+            converter=self._converter(),
             limit=self.limit,
             workers=self.workers,
         )
@@ -93,7 +93,7 @@ class DataImport:
             text += f"; {len(store.dropped)} rejected: {_counts(reasons)}"
         print_result(text, data, as_json=self.json)
 
-    def _assembly(self) -> RecordingConverter:
+    def _converter(self) -> RecordingConverter:
         from kin4d.episodes.annotators.caption import CaptionModel
         from kin4d.episodes.annotators.depth import DepthModel
         from kin4d.episodes.annotators.segment import Sam2Masks
@@ -163,7 +163,7 @@ class DataExport:
 
 
 class _Chosen(Sequence):
-    """Some episodes of a store, read when they are asked for."""
+    """Some episodes of a store, read on demand."""
 
     def __init__(self, store: EpisodeStore, numbers: list[int]) -> None:
         self._store, self._numbers = store, numbers

@@ -186,11 +186,11 @@ def _character() -> Mesh:
         (capsule(0.035, 0.14, color="#e07030"), (0.14, 0, 0.3), -0.9),
         (sphere(0.09, color="#f2c9a0"), (0, 0, 0.45), 0.0),
     ]
-    placed = []
+    meshes = []
     for mesh, where, angle in parts:
         c, s = np.cos(angle), np.sin(angle)
         matrix = np.eye(4)
         matrix[:3, :3] = [[c, 0, s], [0, 1, 0], [-s, 0, c]]
         matrix[:3, 3] = where
-        placed.append(mesh.transformed(matrix))
-    return Mesh.concatenate(placed, name="character")
+        meshes.append(mesh.transformed(matrix))
+    return Mesh.concatenate(meshes, name="character")

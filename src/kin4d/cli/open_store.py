@@ -12,6 +12,6 @@ from kin4d.objects.sequence_store import SequenceStore
 def open_store(path: str | Path) -> SequenceStore | EpisodeStore:
     """The store at `path`; a folder that is none is an `InputError`."""
     head = Path(path) / "store.json"
-    said = read_json(head) if head.is_file() else {}
-    episodes = isinstance(said, dict) and said.get("format") == EpisodeStore.FORMAT
+    metadata = read_json(head) if head.is_file() else {}
+    episodes = isinstance(metadata, dict) and metadata.get("format") == EpisodeStore.FORMAT
     return EpisodeStore.open(path) if episodes else SequenceStore.open(path)

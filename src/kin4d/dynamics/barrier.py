@@ -12,7 +12,7 @@ def barrier_slope(q, lower, upper, stiffness, softness):
 
     A spring (`stiffness`) beyond each limit that sets in over a distance `softness`, so smoothly
     that steps of fourth order keep their order: V'' = stiffness P(3, x), P the regularised gamma
-    function, x = 3 s / softness, s the way beyond.
+    function, x = 3 s / softness, s the distance beyond.
     """
     if q < lower:
         first, second = _set_in(3.0 * (lower - q) / softness)

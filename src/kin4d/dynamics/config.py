@@ -10,7 +10,7 @@ class ChordTolerances:
     """When a chord step is exact, and short, enough; see `chord_step`.
 
     Attributes:
-        solution: Squared length that may be left of the way to the solution, of the step's own.
+        solution: Squared distance to the solution that may be left, of the step's own length.
         limit_energy: Energy that soft limits may add or take in a step, of the kinetic energy.
         curvature: Height of the path over its chord, of the chord's length.
     """
@@ -72,7 +72,7 @@ class ContactConfig:
         max_contacts_per_joint: How many more for each joint: every link may lie on the ground.
         max_overlap: Deeper than this at the start is refused as a mistake.
         recovery_speed: 1/s, at which smaller overlaps are let out.
-        limit_recovery_rate: 1/s, part of the way beyond a hard limit that is taken back, at most.
+        limit_recovery_rate: 1/s, part of the excess over a hard limit that is taken back, at most.
         iterations: How often a step is repeated with new impulses: they follow from a linear
             picture, and the motion may curve.
         sweeps: Sweeps of projected Gauss-Seidel over all constraints, at most.

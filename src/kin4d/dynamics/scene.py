@@ -119,7 +119,7 @@ class Scene:
         forces: On every actor.
         ground: Height (m) of a horizontal floor, or None.
         obstacles: Meshes that do not move.
-        gravity: Whether things fall (along -z); True, False, or [3] m/s^2.
+        gravity: Whether bodies fall (along -z); True, False, or [3] m/s^2.
         surface: Material of ground and obstacles; None for each actor's own.
         contact: Whether actors touch each other.
     """

@@ -147,7 +147,7 @@ def chord_step(data, start, h, weight, constant_force, stiffness, limits, tolera
         known += 1
         if not np.isfinite(moved):
             return NO_SOLUTION
-        # Lengths squared: what is asked for, or what rounding leaves of y; maps that are sums of
+        # Lengths squared: the tolerance, or what rounding leaves of y; maps that are sums of
         # many features round more, which shows in steps that are tiny and do not shrink. What is
         # left after this step is to it at most as it is to the one before.
         stalled = moved > 0.3 * previous and moved < 1e-20 * size

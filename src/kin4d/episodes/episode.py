@@ -29,7 +29,7 @@ class Episode:
 
     Attributes:
         name: Unique within its source and task.
-        video: RGB, XYZ (camera frame, m) and mask. Mask id 1 is the robot, ids of things follow.
+        video: RGB, XYZ (camera frame, m) and mask. Mask id 1 is the robot, ids of objects follow.
         robot: What `load_robot` loads: a name, or the path of a URDF or MJCF file.
         base: [4, 4] float64: the robot's base in the world of the camera's pose, m.
         joints: [T, n] float64 rad or m: the robot's measured coordinates in each frame, finite;
@@ -38,7 +38,7 @@ class Episode:
         actions: T actions with their conventions, at the video's fps; None where not known. Row t
             leads to the state in frame t.
         parts: Which rigid parts are seen and how they move, where a simulator knew.
-        language: What the robot was asked to do; empty if unknown.
+        language: Task instruction; empty if unknown.
         task: The kind of task ("open_drawer"); empty if unknown.
         success: Whether it was done, or None if unknown.
         seed: What the episode was made from, if it was made.

@@ -1,4 +1,4 @@
-"""Import: any layout into a store of episodes, checked one by one; rejects are counted."""
+"""Import: datasets of any format into a store of episodes; each is checked, rejects counted."""
 
 from __future__ import annotations
 
@@ -24,61 +24,65 @@ if TYPE_CHECKING:
 
 
 def import_episodes(
-    layout: DatasetReader,
+    reader: DatasetReader,
     path: str | Path,
     *,
     source: str,
-    assembly: RecordingConverter | None = None,
-    rules: QualityFilter | None = None,
+    converter: RecordingConverter | None = None,
+    quality: QualityFilter | None = None,
     limit: int | None = None,
     per_shard: int = 64,
     workers: int = 1,
 ) -> EpisodeStore:
-    """Make what is missing of a store from a layout; call it again after any interruption.
+    """Write a store of episodes; a second call goes on after any interruption.
 
     Args:
-        layout: What to read.
+        reader: The dataset to read.
         path: The store's folder.
-        source: What the layout is, to know it again when going on.
-        assembly: What recordings need to become episodes.
-        rules: What episodes must be like.
+        source: Name of the dataset; a store is continued only from the same source.
+        converter: From recordings to episodes.
+        quality: Which episodes are kept.
         limit: At most so many, from the first.
         per_shard: Episodes per shard.
-        workers: Processes; with more than one, layout and assembly are sent to each.
+        workers: Processes; with more than one, reader and converter are sent to each.
     """
-    assembly = assembly or RecordingConverter()
-    count = len(layout) if limit is None else min(limit, len(layout))
-    _check_camera(layout, assembly)
-    plan = _Plan(layout, assembly, rules or QualityFilter(frames=assembly.frames), count, per_shard)
-    with StoreWriter.begin(path, plan.said | {"source": source}, EpisodeStore) as writer:
-        make_shards(plan, writer, workers=workers)
+    converter = converter or RecordingConverter()
+    count = len(reader) if limit is None else min(limit, len(reader))
+    _check_camera(reader, converter)
+    quality = quality or QualityFilter(frames=converter.frames)
+    shards = _EpisodeShards(reader, converter, quality, count, per_shard)
+    with StoreWriter.begin(path, shards.metadata | {"source": source}, EpisodeStore) as writer:
+        make_shards(shards, writer, workers=workers)
     return EpisodeStore.open(path)
 
 
-class _Plan:
+class _EpisodeShards:
+    """Makes the shards of a store from a dataset."""
+
     def __init__(
         self,
-        layout: DatasetReader,
-        assembly: RecordingConverter,
-        rules: QualityFilter,
+        reader: DatasetReader,
+        converter: RecordingConverter,
+        quality: QualityFilter,
         count: int,
         per_shard: int,
     ) -> None:
-        self._layout, self._assembly, self._rules = layout, assembly, rules
+        self._reader, self._converter, self._quality = reader, converter, quality
         self._count, self._per_shard = count, per_shard
         self._bodies: dict[str, RobotBody] = {}
 
     @property
-    def said(self) -> dict[str, Any]:
-        camera, chosen = self._assembly.camera, self._assembly
+    def metadata(self) -> dict[str, Any]:
+        converter = self._converter
+        camera, size = converter.camera, converter.size
         return {
             "count": self._count,
             "per_shard": self._per_shard,
-            "frames": chosen.frames,
-            "robot": chosen.robot,
-            "without": chosen.remove_link,
-            "view": chosen.view,
-            "size": None if chosen.size is None else [*chosen.size],
+            "frames": converter.frames,
+            "robot": converter.robot,
+            "without": converter.remove_link,
+            "view": converter.view,
+            "size": None if size is None else [*size],
             "camera": None if camera is None else camera.to_dict(),
         }
 
@@ -92,32 +96,34 @@ class _Plan:
         return [record for i in numbers for record in self._records(i)]
 
     def _records(self, index: int) -> Iterator[ShardRecord]:
-        who = SampleId(source="unread", category="unknown", name=f"{index:06d}", licence="unknown")
+        sample_id = SampleId(
+            source="unread", category="unknown", name=f"{index:06d}", licence="unknown"
+        )
         try:
-            found = self._layout.read(index)
-            who = found.identity
-            episode = self._episode(found)
-            check_episode(episode, self._rules)
+            recording = self._reader.read(index)
+            sample_id = recording.identity
+            episode = self._episode(recording)
+            check_episode(episode, self._quality)
             yield episode_record(episode)
         except RejectedEpisode as error:
-            yield rejected_lines(who, str(error))
+            yield rejected_lines(sample_id, str(error))
         except InputError as error:
             reason = "NaN joints" if "NaN" in str(error) else "unreadable"
-            yield rejected_lines(who, f"{reason}: {error}")
+            yield rejected_lines(sample_id, f"{reason}: {error}")
 
-    def _episode(self, found: Recording | Episode) -> Episode:
-        if isinstance(found, Episode):
-            return resample_episode(found, self._assembly.frames)
-        if found.robot not in self._bodies:
-            self._bodies[found.robot] = self._assembly.load(found)
-        return self._assembly.episode(found, self._bodies[found.robot])
+    def _episode(self, recording: Recording | Episode) -> Episode:
+        if isinstance(recording, Episode):
+            return resample_episode(recording, self._converter.frames)
+        if recording.robot not in self._bodies:
+            self._bodies[recording.robot] = self._converter.load(recording)
+        return self._converter.episode(recording, self._bodies[recording.robot])
 
 
-def _check_camera(layout: DatasetReader, assembly: RecordingConverter) -> None:
-    """Say that a camera is missing before a thousand recordings are rejected for it."""
+def _check_camera(reader: DatasetReader, converter: RecordingConverter) -> None:
+    """Raise if a camera is missing, before a thousand recordings are rejected for it."""
     try:
-        first = layout.read(0)
+        first = reader.read(0)
     except InputError:
-        return  # that one is rejected in its turn
+        return  # it is rejected later, with its reason
     if isinstance(first, Recording):
-        assembly.camera_of(first)
+        converter.camera_of(first)

@@ -1,6 +1,6 @@
 """Parts: which rigid part each pixel shows, and how every part has moved since the first frame.
 
-Only a simulator knows this. It is what a world model may learn motion from: where each thing that
+Only a simulator knows this. It is what a world model may learn motion from: where each object that
 is seen in the first frame goes.
 """
 
@@ -18,7 +18,7 @@ FIRST = 2
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PartTracks:
-    """The rigid parts of an episode's things; a cabinet with one drawer has two.
+    """The rigid parts of an episode's objects; a cabinet with one drawer has two.
 
     Attributes:
         mask: [T, H, W] uint8: 0 the room, 1 the robot, part p has id p + 2.

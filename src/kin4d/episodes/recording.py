@@ -46,7 +46,7 @@ class Recording:
         motions: Measured and commanded motions by name, all of the same length, from time 0 on:
             "state_joint", "state_pose", "action_joint", "action_pose_delta", ...
         views: What cameras saw, by name.
-        language: What the robot was asked to do; empty if unknown.
+        language: Task instruction; empty if unknown.
         task: The kind of task; empty if unknown.
         success: Whether it was done, or None if unknown.
         robot: What it was recorded with, as `load_robot` takes it; empty if unknown.

@@ -51,10 +51,10 @@ def episode_split(line: Mapping[str, Any]) -> EpisodeSplit:
         return "unseen_background"
     seed = line.get("seed")
     who = line["name"] if seed is None else seed
-    place = hash_fraction(f"{line['source']}/{line['task']}/{who}")
-    if place < SHARES["val"]:
+    fraction = hash_fraction(f"{line['source']}/{line['task']}/{who}")
+    if fraction < SHARES["val"]:
         return "val"
-    return "test" if place < SHARES["val"] + SHARES["test"] else "train"
+    return "test" if fraction < SHARES["val"] + SHARES["test"] else "train"
 
 
 def check_episode_split(split: str | None) -> None:

@@ -2,7 +2,7 @@
 
 Images are not blended: the frame nearest in time to each of `frames` evenly spaced instants is
 taken, first and last included, and joints and masks are those of the frames taken. Fewer than two
-frames are refused. From two up to fewer than asked for, frames are repeated and the episode is
+frames are refused. From two up to fewer than requested, frames are repeated and the episode is
 flagged "stretched". Frames unevenly spaced in time are taken by their times; a gap of more than
 `MAX_GAP` usual steps is refused, because what happened in it was not recorded.
 """
@@ -31,7 +31,7 @@ def uniform_frames(times: np.ndarray, frames: int = FRAMES) -> np.ndarray:
         raise InputError("an episode cannot have so few frames", value=frames, allowed=">= 2")
     wanted = np.linspace(times[0], times[-1], frames)
     after = np.searchsorted(times, wanted).clip(1, len(times) - 1)
-    # Half-way between two frames the earlier is taken, with room for rounding.
+    # Midway between two frames the earlier is taken, with room for rounding.
     nearer = times[after] - wanted < (wanted - times[after - 1]) * (1 - 1e-9)
     return np.where(nearer, after, after - 1)
 

@@ -6,7 +6,7 @@ loose pieces of a model move together. The energy of displacements u is
 
     1/2 sum_i sum_j k |u_j - u_i - w_i x (x_j - x_i)|^2
 
-where each node's small rotation w_i is whatever makes its own part smallest: turning costs
+where each node's small rotation w_i is whatever makes its own part smallest: rotating costs
 nothing, bending and stretching do, in solids, sheets and wires alike. A tie that bends evenly
 departs from one end's rotation but not from the mean of both, (w_i + w_j) / 2. The energy with that
 mean in place of w_i is near that of the continuum, where the one above is too stiff against
@@ -37,20 +37,20 @@ class ElasticGraph:
         nodes: [N, 3].
         pairs: [E, 2] int64: each tie in both directions, sorted by its first node.
         stiffness: [3N, 3N] sparse, of displacements (x, y, z of node 0, then of node 1, ...).
-        turning: [3N, 3N] sparse: the nodes' small rotations (rad) of displacements.
+        rotation: [3N, 3N] sparse: the nodes' small rotations (rad) of displacements.
     """
 
     nodes: np.ndarray
     pairs: np.ndarray
     stiffness: csr_matrix
-    turning: csr_matrix
+    rotation: csr_matrix
 
     @classmethod
     def of_nodes(cls, nodes: np.ndarray, *, one_sided: float = 1.0) -> ElasticGraph:
         """Tie given nodes [N, 3] together; `one_sided` is the share of the energy above, 0 to 1."""
         pairs = knn_edges(nodes)
-        stiffness, turning = _energy(nodes, pairs, one_sided)
-        return cls(nodes=nodes, pairs=pairs, stiffness=stiffness, turning=turning)
+        stiffness, rotation = _energy(nodes, pairs, one_sided)
+        return cls(nodes=nodes, pairs=pairs, stiffness=stiffness, rotation=rotation)
 
 
 def fill_interior(mesh: Mesh, count: int, *, seed: int = 0) -> np.ndarray:
@@ -128,19 +128,19 @@ def _energy(
     trace = np.trace(gram, axis1=1, axis2=2)
     inverse = np.linalg.inv(gram + 1e-6 * trace[:, None, None] * np.eye(3))
     blocks = weight[:, None, None] * (inverse[i] @ cross)
-    turning = _blocks(i, j, blocks, count) - _blocks(i, i, blocks, count)
+    rotation = _blocks(i, j, blocks, count) - _blocks(i, i, blocks, count)
     # Rows: one tie each, u_j - u_i - w_i x arm = u_j - u_i + arm x w_i.
     tie = np.arange(len(pairs))
     identity = np.broadcast_to(np.eye(3), cross.shape)
     strain = _blocks(tie, j, identity, len(pairs), count)
     strain = strain - _blocks(tie, i, identity, len(pairs), count)
-    near, far = (_blocks(tie, end, cross, len(pairs), count) @ turning for end in (i, j))
+    near, far = (_blocks(tie, end, cross, len(pairs), count) @ rotation for end in (i, j))
     springs = diags(np.repeat(weight, 3))
     single, mean = strain + near, strain + 0.5 * (near + far)
     stiffness = one_sided * (single.T @ springs @ single)
     if one_sided < 1:
         stiffness = stiffness + (1 - one_sided) * (mean.T @ springs @ mean)
-    return csr_matrix(stiffness), csr_matrix(turning)
+    return csr_matrix(stiffness), csr_matrix(rotation)
 
 
 def _blocks(rows, columns, blocks: np.ndarray, height: int, width: int | None = None) -> csr_matrix:

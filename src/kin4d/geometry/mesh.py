@@ -125,7 +125,7 @@ class Mesh(RawMesh):
     def components(self) -> np.ndarray:
         """[V] int64: connected component of each vertex.
 
-        Two vertices are connected when they share a face or stand at exactly the same place, so
+        Two vertices are connected when they share a face or have exactly the same position, so
         texture seams and triangle soups do not fall apart. Numbered by first vertex.
         """
         from kin4d.geometry.mesh_ops import connected_components
@@ -196,16 +196,16 @@ def transform_normals(linear: np.ndarray, normals: np.ndarray) -> np.ndarray:
     # Cofactors are the inverse transpose up to the determinant, and exist for flat scalings too.
     cofactor = np.cross(np.roll(linear, -1, -1), np.roll(linear, -2, -1), axis=-2)
     sign = np.where(np.linalg.det(linear) < 0, -1.0, 1.0)[..., None]
-    turned = sign * (cofactor @ normals[..., None].astype(np.float64))[..., 0]
-    return turned / np.maximum(np.linalg.norm(turned, axis=-1, keepdims=True), 1e-30)
+    rotated = sign * (cofactor @ normals[..., None].astype(np.float64))[..., 0]
+    return rotated / np.maximum(np.linalg.norm(rotated, axis=-1, keepdims=True), 1e-30)
 
 
 def transform_tangents(linear: np.ndarray, tangents: np.ndarray) -> np.ndarray:
     """[V, 4] tangents of a surface moved by one [3, 3] matrix or one each [V, 3, 3]."""
-    turned = (linear @ tangents[..., :3, None].astype(np.float64))[..., 0]
-    turned = turned / np.maximum(np.linalg.norm(turned, axis=-1, keepdims=True), 1e-30)
+    rotated = (linear @ tangents[..., :3, None].astype(np.float64))[..., 0]
+    rotated = rotated / np.maximum(np.linalg.norm(rotated, axis=-1, keepdims=True), 1e-30)
     handedness = tangents[..., 3] * np.where(np.linalg.det(linear) < 0, -1, 1)
-    return np.concatenate([turned, handedness[..., None]], axis=-1)
+    return np.concatenate([rotated, handedness[..., None]], axis=-1)
 
 
 def _array(value: np.ndarray, dtype: type, name: str, shape: tuple[int | None, ...]) -> np.ndarray:

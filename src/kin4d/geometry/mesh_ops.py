@@ -15,19 +15,19 @@ from kin4d.geometry.up_axis import UpAxis
 
 
 def merge_vertices(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Merge vertices at exactly the same place.
+    """Merge vertices at exactly the same position.
 
     Args:
         vertices: [V, 3].
 
     Returns:
-        ``first`` [W]: the first vertex at each distinct place, ascending; and ``index`` [V]:
+        ``first`` [W]: the first vertex at each distinct position, ascending; and ``index`` [V]:
         which of these each vertex is, so ``vertices == vertices[first][index]``.
     """
     # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bits.
     bits = np.ascontiguousarray(np.asarray(vertices, np.float64) + 0.0).view(np.uint64)
     first, index = unique_in_order(_hash_rows(bits))
-    if not (bits == bits[first][index]).all():  # two places share a hash: compare the rows whole
+    if not (bits == bits[first][index]).all():  # two positions share a hash: compare the rows whole
         rows = bits.view(f"V{bits.shape[1] * bits.itemsize}")[:, 0]
         first, index = unique_in_order(rows)
     return first, index
@@ -74,7 +74,7 @@ def join_meshes(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
     starts = np.cumsum([0, *counts])[:-1]
     part_starts = np.cumsum([0, *(len(mesh.groups) for mesh in meshes)])[:-1]
     materials = tuple({id(m): m for mesh in meshes for m in mesh.materials}.values())
-    place = {id(material): index for index, material in enumerate(materials)}
+    index_of = {id(material): index for index, material in enumerate(materials)}
 
     def filled(field: str, width: int, default: float, dtype: type) -> np.ndarray | None:
         values = [getattr(mesh, field) for mesh in meshes]
@@ -89,7 +89,7 @@ def join_meshes(meshes: Sequence[RawMesh], *, name: str = "mesh") -> RawMesh:
         zeros = np.zeros(len(mesh.faces), np.int64)
         inside = (mesh.faces >= 0) & (mesh.faces < count)
         faces.append(np.where(inside, mesh.faces + start, -1))
-        table = np.array([place[id(material)] for material in mesh.materials])
+        table = np.array([index_of[id(material)] for material in mesh.materials])
         face_material.append(table[_or(mesh.face_material, zeros)])
         face_part.append(_or(mesh.face_group, zeros) + part_start)
         source_index.append(_or(mesh.source_index, np.arange(count)) + start)

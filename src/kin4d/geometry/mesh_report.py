@@ -21,7 +21,7 @@ from kin4d.geometry.topology import (
 
 @dataclass(frozen=True, kw_only=True)
 class MeshReport:
-    """Findings about a mesh. Places count, not indices: vertices at the same place are one.
+    """Findings about a mesh. Positions count, not indices: vertices at the same position are one.
 
     Attributes:
         name: The mesh's.
@@ -34,10 +34,10 @@ class MeshReport:
         watertight: Every edge has exactly two triangles.
         open_edges: Edges with one triangle.
         nonmanifold_edges: Edges with more than two triangles.
-        winding_consistent: Triangles that share an edge (two of them) face the same way.
+        winding_consistent: Triangles that share an edge (two of them) face the same side.
         inside_out: Watertight, but facing inward.
         degenerate_faces: Triangles that are points or lines.
-        duplicate_faces: Triangles repeated at the same place, facing the same way.
+        duplicate_faces: Triangles repeated at the same position, facing the same side.
         unreferenced_vertices: Vertices in no triangle.
         nonfinite_vertices: Vertices with NaN or infinite coordinates.
         faces_out_of_range: Triangles that name vertices which do not exist.
@@ -109,19 +109,21 @@ def inspect_mesh(mesh: RawMesh) -> MeshReport:
     named = in_range(mesh.faces, count)
     sound = named.copy()
     sound[named] = finite[mesh.faces[named]].all(-1)
-    first, place = merge_vertices(mesh.vertices)
+    first, merged = merge_vertices(mesh.vertices)
     flat = degenerate(mesh.vertices, mesh.faces[sound])
-    places = place[mesh.faces[sound][~flat]]
-    edges = Edges(places)
+    merged_faces = merged[mesh.faces[sound][~flat]]
+    edges = Edges(merged_faces)
     used = np.zeros(count, bool)
     used[mesh.faces[named]] = True
     extent = np.ptp(mesh.vertices[finite], axis=0) if finite.any() else None
-    watertight = len(places) > 0 and edges.open == 0 and edges.crowded == 0
+    watertight = len(merged_faces) > 0 and edges.open == 0 and edges.crowded == 0
     oriented = edges.clashing == 0
-    inward = watertight and oriented and signed_volumes(mesh.vertices[first], places).sum() < 0
-    labels = label_components(len(first), place[mesh.faces[sound]])
+    inward = (
+        watertight and oriented and signed_volumes(mesh.vertices[first], merged_faces).sum() < 0
+    )
+    labels = label_components(len(first), merged[mesh.faces[sound]])
     components = np.zeros(len(first), bool)
-    components[labels[place[mesh.faces[sound]]]] = True
+    components[labels[merged[mesh.faces[sound]]]] = True
     facts: dict[str, Any] = {
         "vertices": count,
         "faces": len(mesh.faces),
@@ -133,13 +135,13 @@ def inspect_mesh(mesh: RawMesh) -> MeshReport:
         "winding_consistent": oriented,
         "inside_out": bool(inward),
         "degenerate_faces": int(flat.sum()),
-        "duplicate_faces": int(repeated(places).sum()),
+        "duplicate_faces": int(repeated(merged_faces).sum()),
         "unreferenced_vertices": int((~used).sum()),
         "nonfinite_vertices": int((~finite).sum()),
         "faces_out_of_range": int((~named).sum()),
     }
-    broken, defects = _reasons(facts, has_area=len(places) > 0)
-    if extent is not None and len(places):
+    broken, defects = _reasons(facts, has_area=len(merged_faces) > 0)
+    if extent is not None and len(merged_faces):
         farthest = float(np.abs(mesh.vertices[finite]).max())
         if farthest * float(np.finfo(np.float32).eps) > 1e-4 * extent.max():
             defects.append(
@@ -185,9 +187,9 @@ def repair_mesh(raw: RawMesh) -> tuple[Mesh, list[str]]:
     drop(~in_range(faces, len(raw.vertices)), "that name vertices which do not exist")
     drop(~finite[faces[keep]].all(-1), "with NaN or infinite vertices")
     drop(degenerate(raw.vertices, faces[keep]), "without area")
-    first, place = merge_vertices(raw.vertices)
-    drop(repeated(place[faces[keep]]), "that repeat another")
-    flip = faces_to_flip(raw.vertices[first], place[faces[keep]])
+    first, merged = merge_vertices(raw.vertices)
+    drop(repeated(merged[faces[keep]]), "that repeat another")
+    flip = faces_to_flip(raw.vertices[first], merged[faces[keep]])
     faces = np.where(flip[:, None], faces[keep][:, ::-1], faces[keep])
     if flip.any():
         done.append(f"turned over {int(flip.sum())} faces to face outward with their neighbours")
@@ -223,7 +225,7 @@ def _reasons(facts: dict[str, Any], *, has_area: bool) -> tuple[list[str], list[
     note(defects, "degenerate_faces", "faces without area")
     note(defects, "duplicate_faces", "faces that repeat another")
     if not facts["winding_consistent"]:
-        defects.append("neighbouring faces face opposite ways")
+        defects.append("neighbouring faces face opposite sides")
     if facts["inside_out"]:
         defects.append("the surface faces inward")
     note(defects, "open_edges", "open edges: the surface has holes or borders")
@@ -236,7 +238,7 @@ def _reasons(facts: dict[str, Any], *, has_area: bool) -> tuple[list[str], list[
 
 
 def _units(side: float) -> str:
-    """What the longest side suggests; things people model are mostly 1 cm to 10 m."""
+    """What the longest side suggests; objects people model are mostly 1 cm to 10 m."""
     if 0.01 <= side <= 10:
         return "looks like metres, a guess"
     if 10 < side <= 300:

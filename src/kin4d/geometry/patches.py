@@ -14,9 +14,9 @@ CREASE = np.deg2rad(30.0)
 def face_patches(vertices: np.ndarray, faces: np.ndarray, *, crease: float = CREASE) -> np.ndarray:
     """[F] int64 patch of each face, numbered by first face.
 
-    Faces belong together when a way leads from one to the other over shared edges at which the
-    surface turns by less than `crease` (rad). Vertices at the same place count as one; where more
-    than two faces share an edge, neighbours in turn are compared.
+    Faces belong together when a path leads from one to the other over shared edges at which the
+    surface bends by less than `crease` (rad). Vertices at one position count as one; where more
+    than two faces share an edge, successive neighbours are compared.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -32,7 +32,7 @@ def face_patches(vertices: np.ndarray, faces: np.ndarray, *, crease: float = CRE
     ends, owner = ends[order], owner[order]
     shared = (ends[1:] == ends[:-1]).all(1)
     first, second = owner[:-1][shared], owner[1:][shared]
-    # Neighbours may be wound either way round.
+    # Neighbours may be wound in either order.
     flat = np.abs((normal[first] * normal[second]).sum(1)) > np.cos(crease)
     first, second = first[flat], second[flat]
     graph = coo_matrix((np.ones(len(first), np.int8), (first, second)), shape=(len(faces),) * 2)

@@ -16,7 +16,7 @@ def best_rotation(moment: np.ndarray) -> np.ndarray:
 
 
 def best_motion(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotations [..., 3, 3] and shifts [..., 3] that bring points [..., N, 3] nearest to others."""
+    """Rotations [..., 3, 3] and translations [..., 3] that bring points [..., N, 3] to others."""
     middle, goal = start.mean(-2, keepdims=True), end.mean(-2, keepdims=True)
-    turn = best_rotation((end - goal).mT @ (start - middle))
-    return turn, (goal - middle @ turn.mT)[..., 0, :]
+    rotation = best_rotation((end - goal).mT @ (start - middle))
+    return rotation, (goal - middle @ rotation.mT)[..., 0, :]

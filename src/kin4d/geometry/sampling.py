@@ -13,10 +13,10 @@ from kin4d.geometry.mesh import Mesh, face_normals
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SurfaceSamples:
-    """N places on a surface, named by triangle, so that any deformation carries them along.
+    """N points on a surface, given by triangle, so that they move with any deformation.
 
     Attributes:
-        face: [N] int64: the triangle each place is in.
+        face: [N] int64: the triangle each point is in.
         corners: [N, 3] int64: the vertices of that triangle.
         barycentric: [N, 3] float64: the weights of these vertices, each row summing to 1.
     """
@@ -29,7 +29,7 @@ class SurfaceSamples:
         return len(self.face)
 
     def points(self, vertices: Any) -> Any:
-        """[..., N, 3] places of vertices [..., V, 3] (m), a numpy array or a torch tensor."""
+        """[..., N, 3] points at vertices [..., V, 3] (m), a numpy array or a torch tensor."""
         weights = self.barycentric
         if hasattr(vertices, "new_tensor"):
             weights = vertices.new_tensor(weights)
@@ -48,10 +48,10 @@ class SurfaceSamples:
 
 
 def sample_surface(mesh: Mesh, count: int, *, seed: int) -> SurfaceSamples:
-    """Spread `count` places over a mesh by area, in random order.
+    """Spread `count` points over a mesh by area, in random order.
 
-    Each triangle gets its share of the places to within one: the places are taken at equal steps
-    along the running total of area, from a random start. Inside a triangle they are uniform.
+    Each triangle gets its share of the points to within one: they are taken at equal steps along
+    the running total of area, from a random start. Inside a triangle they are uniform.
     """
     if count < 1:
         raise InputError("the number of samples must be positive", value=count, allowed=">= 1")
@@ -68,8 +68,8 @@ def sample_surface(mesh: Mesh, count: int, *, seed: int) -> SurfaceSamples:
     return SurfaceSamples(face=face, corners=mesh.faces[face], barycentric=barycentric)
 
 
-def place_masses(mesh: Mesh, faces: np.ndarray, mass: float | np.ndarray) -> np.ndarray:
-    """[N] kg of places that stand for equal areas of a mesh, one on each of `faces` [N].
+def sample_masses(mesh: Mesh, faces: np.ndarray, mass: float | np.ndarray) -> np.ndarray:
+    """[N] kg of points that stand for equal areas of a mesh, one on each of `faces` [N].
 
     Args:
         mesh: The surface.

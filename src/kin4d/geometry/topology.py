@@ -1,6 +1,6 @@
-"""Topology of triangles: which are sound, how they join, and which way they face.
+"""Topology of triangles: which are sound, how they join, and which side they face.
 
-Triangles [F, 3] name *places* here: vertices merged by `mesh_ops.merge_vertices`.
+Triangles [F, 3] index vertices merged by `mesh_ops.merge_vertices`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ class Edges:
 
     Attributes:
         key: [3F] a number for the edge from each corner to the next, the same from both sides.
-        forward: [3F] whether it runs from the lower to the higher place.
+        forward: [3F] whether it runs from the lower to the higher index.
         open: How many edges have one triangle.
         crowded: How many have more than two.
-        clashing: How many have two that face opposite ways.
+        clashing: How many have two that face opposite sides.
     """
 
     def __init__(self, faces: np.ndarray) -> None:
@@ -59,8 +59,8 @@ def repeated(faces: np.ndarray) -> np.ndarray:
     """[F] whether a triangle has come before, starting at any of its corners."""
     if len(faces) == 0:
         return np.zeros(0, bool)
-    turn = (faces.argmin(1)[:, None] + np.arange(3)) % 3
-    a, b, c = np.take_along_axis(faces, turn, axis=1).T
+    rolled = (faces.argmin(1)[:, None] + np.arange(3)) % 3
+    a, b, c = np.take_along_axis(faces, rolled, axis=1).T
     pair = a * (int(faces.max()) + 1) + b
     order = np.lexsort((c, pair))  # stable: the first of equals stays first
     same = (np.diff(pair[order]) == 0) & (np.diff(c[order]) == 0)
@@ -80,11 +80,11 @@ def signed_volumes(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 
 def faces_to_flip(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """[F] which triangles to turn so that neighbours agree and a closed surface faces outward.
+    """[F] which triangles to flip so that neighbours agree and a closed surface faces outward.
 
-    Every triangle gets two nodes, as it is and turned over, and the nodes of neighbours that agree
+    Every triangle gets two nodes, as it is and flipped, and the nodes of neighbours that agree
     are linked. A piece that can be oriented then falls into two mirror halves, of which the one
-    with fewer turns is taken; one that cannot (a Möbius strip) stays whole and is left alone.
+    with fewer flips is taken; one that cannot (a Möbius strip) stays whole and is left alone.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -99,8 +99,8 @@ def faces_to_flip(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     columns = np.concatenate([other + count * clash, other + count * ~clash])
     links = coo_matrix((np.ones(len(rows), np.int8), (rows, columns)), shape=(2 * count,) * 2)
     label = connected_components(links, directed=False)[1]
-    as_is, turned = label[:count], label[count:]
-    piece, side = np.minimum(as_is, turned), as_is > turned
+    as_is, flipped = label[:count], label[count:]
+    piece, side = np.minimum(as_is, flipped), as_is > flipped
 
     def by_piece(values: np.ndarray) -> np.ndarray:
         return np.bincount(piece, values, 2 * count)
@@ -110,10 +110,10 @@ def faces_to_flip(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     closed = by_piece(neighbours < 3) == 0
     share = signed_volumes(vertices, faces)
     volume = np.where(flip, -share, share)
-    # Only what was in disorder is turned by its own volume: an inner wall rightly faces inward.
+    # Only what was in disorder is flipped by its own volume: an inner wall rightly faces inward.
     flip ^= ((by_piece(flip) > 0) & closed & (by_piece(volume) < 0))[piece]
-    flip &= as_is != turned
-    whole = bool(closed[piece].all() and (as_is != turned).all())
+    flip &= as_is != flipped
+    whole = bool(closed[piece].all() and (as_is != flipped).all())
     return ~flip if whole and np.where(flip, -share, share).sum() < 0 else flip
 
 

@@ -1,4 +1,4 @@
-"""Modes: how a set of nodes that hang together elastically vibrates, the softest way first."""
+"""Modes: the vibration modes of elastically connected nodes, the softest first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Modes:
     Attributes:
         nodes: [N, 3] m, at rest.
         masses: [N] kg.
-        shift: [N, 3, k] m: displacements; the largest of each mode is 1.
+        displacement: [N, 3, k] m; the largest of each mode is 1.
         spin: [N, 3, k] rad: rotations.
         stiffness: [k] J: the energy of mode i is 1/2 stiffness[i] q[i]².
         pinned: [N] bool: nodes that do not move.
@@ -30,7 +30,7 @@ class Modes:
 
     nodes: np.ndarray
     masses: np.ndarray
-    shift: np.ndarray
+    displacement: np.ndarray
     spin: np.ndarray
     stiffness: np.ndarray
     pinned: np.ndarray
@@ -50,7 +50,7 @@ class Modes:
         return Modes(
             nodes=self.nodes[kept],
             masses=np.bincount(nearest, self.masses, minlength=len(kept)),
-            shift=self.shift[kept],
+            displacement=self.displacement[kept],
             spin=self.spin[kept],
             stiffness=self.stiffness,
             pinned=self.pinned[kept],
@@ -61,7 +61,7 @@ def vibration_modes(
     nodes: np.ndarray,
     masses: np.ndarray,
     stiffness: csc_matrix,
-    turning: csr_matrix,
+    rotation: csr_matrix,
     pinned: np.ndarray,
     count: int,
 ) -> Modes:
@@ -84,7 +84,7 @@ def vibration_modes(
     order = np.argsort(values)[rigid_motions:]
     shapes = np.zeros((3 * len(nodes), count))
     shapes[free] = vectors[:, order]
-    spins = (turning @ shapes).reshape(-1, 3, count)
+    spins = (rotation @ shapes).reshape(-1, 3, count)
     shapes = shapes.reshape(-1, 3, count)
     longest = np.linalg.norm(shapes, axis=1)
     peak = longest.argmax(0)
@@ -93,7 +93,7 @@ def vibration_modes(
     return Modes(
         nodes=np.array(nodes),
         masses=masses,
-        shift=shapes * scale,
+        displacement=shapes * scale,
         spin=spins * scale,
         stiffness=np.maximum(values[order], 0) * scale**2,
         pinned=pinned,

@@ -1,4 +1,4 @@
-"""Rotation conventions: the ways people write a rotation as numbers, each with a name.
+"""Rotation conventions: representations of a rotation as numbers, each with a name.
 
 Names: "quaternion_wxyz", "quaternion_xyzw", "rotvec" (rad), "matrix" (nine numbers, row by row),
 "rot6d" (the first two columns, one after the other), and "euler_" with three axes (rad): small

@@ -117,7 +117,7 @@ def _box_axes(normal: Tensor, points: Tensor, own: Tensor) -> Tensor:
 
     Rotations about the normal are tried in steps of 2 degrees.
     """
-    angles = 45  # in a quarter turn
+    angles = 45  # in 90 degrees
     lying = normal[:, 2:].abs() > 0.9
     x, z = torch.eye(3, dtype=points.dtype, device=points.device)[[0, 2]]
     side = F.normalize(torch.linalg.cross(normal, torch.where(lying, x, z)), dim=-1)

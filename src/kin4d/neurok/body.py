@@ -15,7 +15,7 @@ from kin4d.bodies.body import autograd_jacobian, require_coordinates
 from kin4d.bodies.skinning_frames import SkinningFrames
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
-from kin4d.geometry.sampling import SurfaceSamples, place_masses
+from kin4d.geometry.sampling import SurfaceSamples, sample_masses
 from kin4d.geometry.skin import Skin
 from kin4d.neurok.decoder import GroupedRig, Rig, SkinnedDecoder, SkinnedRig
 from kin4d.neurok.encoders import TokenAssignment
@@ -80,7 +80,7 @@ class LearnedBody:
         samples, shape = segmented.mesh_sample.samples, segmented.shape
         index = torch.arange(min(mass_points, len(samples)))
         self._point_rig = self._rig(shape.surface.points[:, index], shape.assignment.select(index))
-        self.mass = torch.from_numpy(place_masses(self.rest, samples.face[: len(index)], mass))
+        self.mass = torch.from_numpy(sample_masses(self.rest, samples.face[: len(index)], mass))
         if screws:
             reduction = screw_basis(segmented)
         else:

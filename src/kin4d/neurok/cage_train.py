@@ -110,7 +110,7 @@ def _deformed(
 
 
 def chamfer(a: Tensor, b: Tensor) -> Tensor:
-    """Chamfer distance: mean squared distance to the nearest point of the other set, both ways."""
+    """Chamfer distance: mean squared distance to the nearest point of the other set, both sets."""
     with torch.no_grad():
         distance = torch.cdist(a, b)
         nearest_b, nearest_a = distance.argmin(2), distance.argmin(1)

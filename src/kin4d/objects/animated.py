@@ -247,8 +247,8 @@ def _matrices(tracks: dict[str, np.ndarray], frames: int) -> np.ndarray:
     from scipy.spatial.transform import Rotation
 
     matrices = np.tile(np.eye(4), (frames, 1, 1))
-    turned = Rotation.from_quat(np.broadcast_to(tracks["rotation"], (frames, 4))).as_matrix()
-    matrices[:, :3, :3] = turned * np.broadcast_to(tracks["scale"], (frames, 3))[:, None]
+    rotations = Rotation.from_quat(np.broadcast_to(tracks["rotation"], (frames, 4))).as_matrix()
+    matrices[:, :3, :3] = rotations * np.broadcast_to(tracks["scale"], (frames, 3))[:, None]
     matrices[:, :3, 3] = tracks["translation"]
     return matrices
 

@@ -36,8 +36,8 @@ class ArticulatedSample(ObjectSample):
         link = obj.vertex_link
         if face_component is None:
             at_zero = obj.poses(np.zeros((1, len(obj.q0))))[0, :, :3]
-            placed = self._local + at_zero[link, :, 3]
-            face_component = connected_components(placed, self.faces)[self.faces[:, 0]]
+            positions = self._local + at_zero[link, :, 3]
+            face_component = connected_components(positions, self.faces)[self.faces[:, 0]]
         self.face_component = face_component
         self.face_part = link[self.faces[:, 0]]
         normals = face_normals(self._local, self.faces)

@@ -18,8 +18,8 @@ class Augmentation:
     not switches here: every pair has them.
 
     Attributes:
-        turn: Rotation about the up axis, up to this angle either way, rad.
-        tilt: Standard deviation of the lean of the up axis, rad.
+        max_yaw: Largest rotation about the up axis, in either direction, rad.
+        tilt: Standard deviation of the tilt of the up axis, rad.
         stretch: Standard deviation of the logarithm of the proportions along each axis, applied
             before the object moves, so that rigid parts stay rigid.
         mirror: Probability that left and right are swapped.
@@ -32,7 +32,7 @@ class Augmentation:
             meshes whose parts touch.
     """
 
-    turn: float = np.pi
+    max_yaw: float = np.pi
     tilt: float = 0.05
     stretch: float = 0.15
     mirror: float = 0.5
@@ -43,7 +43,7 @@ class Augmentation:
     fuse: float = 0.25
 
     def __post_init__(self) -> None:
-        for name in ("turn", "tilt", "stretch", "unevenness", "noise"):
+        for name in ("max_yaw", "tilt", "stretch", "unevenness", "noise"):
             if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
                 raise InputError(
                     f"augmentation '{name}'", value=getattr(self, name), allowed=">= 0"
@@ -61,7 +61,7 @@ class Augmentation:
     def none(cls) -> Augmentation:
         """Nothing varied."""
         return cls(
-            turn=0.0,
+            max_yaw=0.0,
             tilt=0.0,
             stretch=0.0,
             mirror=0.0,
@@ -73,10 +73,10 @@ class Augmentation:
         )
 
     def rotations(self, rng: np.random.Generator, count: int) -> np.ndarray:
-        """[count, 3, 3]: a turn about z, then a lean about a random horizontal axis."""
-        turn = rng.uniform(-1, 1, count) * self.turn
-        lean, way = rng.normal(0, 1, count) * self.tilt, rng.uniform(-np.pi, np.pi, count)
-        return _about_z(way) @ _about_x(lean) @ _about_z(turn - way)
+        """[count, 3, 3]: about z, then a tilt about a random horizontal axis."""
+        yaw = rng.uniform(-1, 1, count) * self.max_yaw
+        tilt, axis = rng.normal(0, 1, count) * self.tilt, rng.uniform(-np.pi, np.pi, count)
+        return _about_z(axis) @ _about_x(tilt) @ _about_z(yaw - axis)
 
     def proportions(self, rng: np.random.Generator) -> tuple[np.ndarray, bool]:
         """[3] scale along each axis, and whether to mirror."""

@@ -2,7 +2,7 @@
 
 Free-vibration modes give directions that are soft by the shape alone. Their sum is only good for
 small motions: a linear mode that bends a bar also lengthens it. So each node's rotation, read
-from the same modes, is made a true rotation, the edges around it are turned by it and stretched by
+from the same modes, is made a true rotation, the edges around it are rotated by it and stretched by
 what strain remains, and the nodes are put together again from their edges by least squares
 (rotation-strain coordinates, Huang et al. 2011). Large bends then stay bends.
 """
@@ -24,8 +24,8 @@ from kin4d.objects.sequence import VertexSequence
 
 _CARRIERS = 6  # nodes that carry a vertex
 _RIGID = 6
-_MOST_STRAIN = 0.6
-_MOST_TURN = 2.0  # rad
+_MAX_STRAIN = 0.6
+_MAX_ROTATION = 2.0  # rad
 
 
 class ElasticModes:
@@ -59,7 +59,7 @@ class ElasticModes:
         sign = np.sign(modes[abs(modes).argmax(0), np.arange(modes.shape[1])])
         self.modes = (modes * sign)[:, order]
         """[3N, count] displacements of the nodes, of unit root mean square."""
-        self._turning = cloud.turning @ self.modes
+        self._rotation = cloud.rotation @ self.modes
 
     @classmethod
     def of_mesh(
@@ -71,7 +71,7 @@ class ElasticModes:
             mesh: At rest.
             count: How many modes.
             points: Nodes to compute them with, at most; more see thinner parts.
-            seed: Of the nodes' places.
+            seed: Of the nodes' positions.
         """
         if not 8 <= points <= 2000:
             raise InputError("number of elastic nodes", value=points, allowed="8 to 2000")
@@ -86,14 +86,14 @@ class ElasticModes:
         Args:
             rng: Where chance comes from.
             amplitude: The largest displacement, before warping, relative to the diameter; less
-                where that would turn or strain the material too much.
+                where that would rotate or strain the material too much.
         """
         if not (np.isfinite(amplitude) and amplitude >= 0):
             raise InputError("elastic amplitude", value=amplitude, allowed=">= 0, as 0.05 to 0.4")
         q = rng.normal(size=len(self)) / np.sqrt(self.stiffness)
-        shift, spin, strain = (np.linalg.norm(part, axis=-1) for part in self._linear(q))
+        displacement, spin, strain = (np.linalg.norm(part, axis=-1) for part in self._linear(q))
         strain = strain * np.sqrt(self._tension)
-        limits = ((shift, amplitude), (spin, _MOST_TURN), (strain, _MOST_STRAIN))
+        limits = ((displacement, amplitude), (spin, _MAX_ROTATION), (strain, _MAX_STRAIN))
         return q * min(limit / max(part.max(), 1e-30) for part, limit in limits)
 
     def sample(self, rng: np.random.Generator, amplitude: float = 0.25) -> np.ndarray:
@@ -102,12 +102,12 @@ class ElasticModes:
 
     def deform(self, q: np.ndarray, *, warp: bool = True) -> np.ndarray:
         """[V, 3] m: the mesh at modal coordinates `q` [count]; without `warp`, the linear sum."""
-        nodes, turns = self._nodes(np.asarray(q, np.float64), warp)
+        nodes, rotations = self._nodes(np.asarray(q, np.float64), warp)
         carriers, shares, arms = self._binding
         scaled = np.zeros((len(carriers), 3))
         for carrier, share, arm in zip(carriers.T, shares.T, arms.transpose(1, 0, 2), strict=True):
-            turned = np.einsum("vij,vj->vi", turns[carrier], arm)
-            scaled += share[:, None] * (nodes[carrier] + turned)
+            rotated = np.einsum("vij,vj->vi", rotations[carrier], arm)
+            scaled += share[:, None] * (nodes[carrier] + rotated)
         return scaled * self.mesh.bbox_diagonal + self.mesh.bounds.mean(0)
 
     def sequence(
@@ -158,29 +158,30 @@ class ElasticModes:
         if q.shape != (len(self),):
             raise InputError("modal coordinates", value=q.shape, allowed=f"[{len(self)}]")
         rest = self.cloud.nodes
-        shift, spin, strain = self._linear(q)
+        displacement, spin, strain = self._linear(q)
         if not warp:
-            return rest + shift, np.eye(3) + np.cross(spin[:, None], np.eye(3)).transpose(0, 2, 1)
-        turns = Rotation.from_rotvec(spin).as_matrix()
+            linear = np.eye(3) + np.cross(spin[:, None], np.eye(3)).transpose(0, 2, 1)
+            return rest + displacement, linear
+        rotations = Rotation.from_rotvec(spin).as_matrix()
         i, j = self.cloud.pairs.T
-        edges = np.einsum("eij,ej->ei", turns[i], rest[j] - rest[i] + strain)
+        edges = np.einsum("eij,ej->ei", rotations[i], rest[j] - rest[i] + strain)
         pull = np.zeros_like(rest)
         np.add.at(pull, j, edges * self._tension[:, None])
         np.add.at(pull, i, -edges * self._tension[:, None])
         nodes = self._assembly.solve(pull)
-        return nodes - nodes.mean(0) + rest.mean(0), turns
+        return nodes - nodes.mean(0) + rest.mean(0), rotations
 
     def _linear(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Displacements [N, 3] and turns [N, 3] (rad) of the nodes; stretch of the ties [E, 3]."""
-        shift = (self.modes @ q).reshape(-1, 3)
-        spin = (self._turning @ q).reshape(-1, 3)
+        """Displacements and rotation vectors [N, 3] of the nodes; stretch of the edges [E, 3]."""
+        displacement = (self.modes @ q).reshape(-1, 3)
+        spin = (self._rotation @ q).reshape(-1, 3)
         i, j = self.cloud.pairs.T
         arm = self.cloud.nodes[j] - self.cloud.nodes[i]
-        return shift, spin, shift[j] - shift[i] - np.cross(spin[i], arm)
+        return displacement, spin, displacement[j] - displacement[i] - np.cross(spin[i], arm)
 
     @cached_property
     def _tension(self) -> np.ndarray:
-        """[E] weight of each tie, the same both ways."""
+        """[E] weight of each edge, the same in both directions."""
         i, j = self.cloud.pairs.T
         return 1 / np.square(self.cloud.nodes[j] - self.cloud.nodes[i]).sum(-1)
 

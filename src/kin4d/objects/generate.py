@@ -74,9 +74,9 @@ class DatasetSpec:
     def _items(self) -> list[tuple[int, str, int]]:
         """(source, category, seed) for what is made, (source, "", position) for what is listed."""
         items, known = [], set()
-        for place, source in enumerate(self._sources):
+        for source_index, source in enumerate(self._sources):
             share = self.count // len(self._sources)
-            share += place < self.count % len(self._sources)
+            share += source_index < self.count % len(self._sources)
             if isinstance(source, ProceduralSource):
                 wanted = [
                     c for c in source.categories if not self.categories or c in self.categories
@@ -84,7 +84,7 @@ class DatasetSpec:
                 known |= set(source.categories)
                 for i in range(share if wanted else 0):
                     seed = self.seed * 1_000_000 + i // len(wanted)
-                    items.append((place, wanted[i % len(wanted)], seed))
+                    items.append((source_index, wanted[i % len(wanted)], seed))
             else:
                 listed = [who.category for who in source.identities]
                 known |= set(listed)
@@ -93,7 +93,9 @@ class DatasetSpec:
                 ]
                 share = min(share, len(chosen))
                 # Spread over the list, which goes file by file and kind by kind.
-                items += [(place, "", chosen[i * len(chosen) // share]) for i in range(share)]
+                items += [
+                    (source_index, "", chosen[i * len(chosen) // share]) for i in range(share)
+                ]
         unknown = sorted(set(self.categories) - known)
         if unknown:
             raise InputError(
@@ -101,17 +103,17 @@ class DatasetSpec:
             )
         return items
 
-    def _record(self, place: int, category: str, number: int) -> ShardRecord:
-        source = self._sources[place]
+    def _record(self, source_index: int, category: str, number: int) -> ShardRecord:
+        source = self._sources[source_index]
         seeded = isinstance(source, ProceduralSource)
         try:
             sample = source.make(category, number) if seeded else source.load(number)
         except Kin4dError as error:
-            return rejected_lines(self._identity(place, category, number), str(error))
+            return rejected_lines(self._identity(source_index, category, number), str(error))
         return sequence_record(sample, frames=self.frames)
 
-    def _identity(self, place: int, category: str, number: int) -> SampleId:
-        source = self._sources[place]
+    def _identity(self, source_index: int, category: str, number: int) -> SampleId:
+        source = self._sources[source_index]
         if isinstance(source, ProceduralSource):
             return source.identity(category, number)
         return source.identities[number]

@@ -89,14 +89,14 @@ class VertexSequence:
 
     @property
     def motion(self) -> float:
-        """The farthest any vertex gets from its first place, relative to the object's diameter."""
+        """The farthest any vertex gets from its first position, of the object's diameter."""
         first = self.vertices[0]
         farthest = np.linalg.norm(self.vertices - first, axis=-1).max()
         return float(farthest / max(np.linalg.norm(np.ptp(first, axis=0)), 1e-30))
 
     @property
     def deformation(self) -> float:
-        """The farthest any vertex gets from its place in the first frame moved as one rigid piece.
+        """The farthest any vertex gets from the first frame moved as one rigid piece.
 
         Relative to the object's diameter: 0 for a still or rigidly moving object.
         """
@@ -105,8 +105,8 @@ class VertexSequence:
         farthest = 0.0
         for frame in self.vertices.astype(np.float64):
             centred = frame - frame.mean(0)
-            turn = best_rotation(centred.T @ first)
-            gaps = np.linalg.norm(centred - first @ turn.T, axis=-1)
+            rotation = best_rotation(centred.T @ first)
+            gaps = np.linalg.norm(centred - first @ rotation.T, axis=-1)
             farthest = max(farthest, float(gaps.max()))
         return farthest / max(float(np.linalg.norm(np.ptp(first, axis=0))), 1e-30)
 

@@ -43,7 +43,7 @@ def named_source(name: str) -> ProceduralSource | FileSource:
 
 
 def soft_source() -> ProceduralSource:
-    """Simulated soft things."""
+    """Simulated soft bodies."""
     from kin4d.objects.soft import KINDS
 
     return ProceduralSource(name="soft", licence="CC0-1.0", categories=tuple(KINDS), make=make_soft)

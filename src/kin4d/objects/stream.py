@@ -36,7 +36,7 @@ class PairStream:
         augmentation: None is `Augmentation()`.
         reuse: Pairs made of one object.
         pool: Objects gone round; default: four batches.
-        workers: Processes that make batches ahead; 0 makes them when asked.
+        workers: Processes that make batches ahead; 0 makes them on demand.
         allow_restricted: Train on sources whose terms forbid passing the weights on.
     """
 

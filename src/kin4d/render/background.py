@@ -36,7 +36,7 @@ class FloorPlane:
 
     @classmethod
     def under(cls, bounds: np.ndarray, *, up: np.ndarray, checker: bool = False) -> FloorPlane:
-        """The floor that things in the box `bounds` [2, 3] (m) stand on."""
+        """The floor that objects in the box `bounds` [2, 3] (m) stand on."""
         corners = np.array(np.meshgrid(*np.transpose(bounds))).reshape(3, -1).T
         size = float(np.linalg.norm(bounds[1] - bounds[0]))
         # A round number of metres (1, 2 or 5 times a power of ten) gives a sense of scale.

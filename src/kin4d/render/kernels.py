@@ -22,7 +22,7 @@ U, V, W, X, Y, Z = range(6)  # rows of the placed vertices
 
 
 @jit
-def project_kernel(rest, joints, weights, matrices, placed):
+def project_kernel(rest, joints, weights, matrices, projected):
     """Carry vertices by their joints into the image; see `rasterizer.place`."""
     for v in range(len(rest)):
         x, y, z = rest[v, 0], rest[v, 1], rest[v, 2]
@@ -32,13 +32,17 @@ def project_kernel(rest, joints, weights, matrices, placed):
                 j = joints[v, k]
                 moved = matrices[j, row, 0] * x + matrices[j, row, 1] * y + matrices[j, row, 2] * z
                 total += weights[v, k] * (moved + matrices[j, row, 3])
-            placed[X + row, v] = total
-        w = 1.0 / placed[Z, v] if placed[Z, v] > 0.0 else np.inf
-        placed[U, v], placed[V, v], placed[W, v] = placed[X, v] * w, placed[Y, v] * w, w
+            projected[X + row, v] = total
+        w = 1.0 / projected[Z, v] if projected[Z, v] > 0.0 else np.inf
+        projected[U, v], projected[V, v], projected[W, v] = (
+            projected[X, v] * w,
+            projected[Y, v] * w,
+            w,
+        )
 
 
 @jit
-def rasterize_kernel(placed, faces, near, cull, top, face_out):
+def rasterize_kernel(projected, faces, near, cull, top, face_out):
     """Fill `face_out` [rows, width] (image rows from `top` on) with the nearest face, or -1.
 
     With `cull`, faces seen from behind are left out.
@@ -49,32 +53,32 @@ def rasterize_kernel(placed, faces, near, cull, top, face_out):
     nearest = np.zeros((height, width), np.float32)
     face_out[:] = -1
     candidates = np.empty(len(faces), np.uint32)
-    count = _candidates(placed, faces, w_near, cull, top, height, width, candidates)
+    count = _candidates(projected, faces, w_near, cull, top, height, width, candidates)
     for f in candidates[:count]:
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
-        w_min = min(min(placed[W, i], placed[W, j]), placed[W, k])
-        w_max = max(max(placed[W, i], placed[W, j]), placed[W, k])
+        w_min = min(min(projected[W, i], projected[W, j]), projected[W, k])
+        w_max = max(max(projected[W, i], projected[W, j]), projected[W, k])
         crossing = w_max > w_near
         if crossing:
-            left, right, upper, lower = _clipped_box(placed, i, j, k, near)
+            left, right, upper, lower = _clipped_box(projected, i, j, k, near)
         else:
-            left, right, upper, lower = _box(placed, i, j, k)
+            left, right, upper, lower = _box(projected, i, j, k)
         x0, x1, y0, y1 = _pixels(left, right, upper, lower, top, height, width)
         if not (x0 <= x1 and y0 <= y1):
             continue
         if crossing:
-            side, wx, wy, wz = _inverse_depth_anywhere(placed, i, j, k)
+            side, wx, wy, wz = _inverse_depth_anywhere(projected, i, j, k)
             w_max, w_clip = w_near, w_near
         else:
-            side, wx, wy, wz = _inverse_depth(placed, i, j, k)
+            side, wx, wy, wz = _inverse_depth(projected, i, j, k)
             w_clip = np.inf
         if side == 0.0 or (cull and side > 0.0):
             continue
         # With this sign the inside of every edge is positive, whichever side of the face is seen.
         sign = 1.0 if side > 0.0 else -1.0
-        ax, ay, aw, au, av = _edge(placed, j, k, w_near, sign)
-        bx, by, bw, bu, bv = _edge(placed, k, i, w_near, sign)
-        cx, cy, cw, cu, cv = _edge(placed, i, j, w_near, sign)
+        ax, ay, aw, au, av = _edge(projected, j, k, w_near, sign)
+        bx, by, bw, bu, bv = _edge(projected, k, i, w_near, sign)
+        cx, cy, cw, cu, cv = _edge(projected, i, j, w_near, sign)
         edge_a, edge_b, edge_c = _threshold(ax, ay), _threshold(bx, by), _threshold(cx, cy)
         for y in range(int(y0), int(y1) + 1):
             ra, rb, rc = ay * (y - av) + aw, by * (y - bv) + bw, cy * (y - cv) + cw
@@ -101,7 +105,7 @@ def rasterize_kernel(placed, faces, near, cull, top, face_out):
 
 
 @jit
-def unproject_kernel(placed, faces, unproject, top, face, xyz):
+def unproject_kernel(projected, faces, unproject, top, face, xyz):
     """Camera-frame points `xyz` [rows, width, 3] of covered pixels; NaN elsewhere.
 
     `unproject` [3, 3] is the inverse of the camera's K.
@@ -116,9 +120,9 @@ def unproject_kernel(placed, faces, unproject, top, face, xyz):
                 continue
             x = float(column)
             i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
-            _, wx, wy, wz = _inverse_depth_anywhere(placed, i, j, k)
-            z_min = min(placed[Z, i], placed[Z, j], placed[Z, k])
-            z_max = max(placed[Z, i], placed[Z, j], placed[Z, k])
+            _, wx, wy, wz = _inverse_depth_anywhere(projected, i, j, k)
+            z_min = min(projected[Z, i], projected[Z, j], projected[Z, k])
+            z_max = max(projected[Z, i], projected[Z, j], projected[Z, k])
             z = min(max(1.0 / (wx * x + (wy * y + wz)), z_min), z_max)
             for axis in range(3):
                 ray = unproject[axis, 0] * x + unproject[axis, 1] * y + unproject[axis, 2]
@@ -126,16 +130,16 @@ def unproject_kernel(placed, faces, unproject, top, face, xyz):
 
 
 @jit
-def corner_weights(placed, faces, face, weights):
+def corner_weights(projected, faces, face, weights):
     """Barycentric weights on the surface, for all covered pixels of a whole image."""
     for row in range(face.shape[0]):
         for column in range(face.shape[1]):
             f = face[row, column]
             if f >= 0:
                 i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
-                ax, ay, az = _line(placed, j, k)
-                bx, by, bz = _line(placed, k, i)
-                cx, cy, cz = _line(placed, i, j)
+                ax, ay, az = _line(projected, j, k)
+                bx, by, bz = _line(projected, k, i)
+                cx, cy, cz = _line(projected, i, j)
                 a = ax * column + (ay * row + az)
                 b = bx * column + (by * row + bz)
                 c = cx * column + (cy * row + cz)
@@ -146,21 +150,21 @@ def corner_weights(placed, faces, face, weights):
 
 
 @jit
-def _line(placed, a, b):
+def _line(projected, a, b):
     """The image line through vertices a and b, in homogeneous coordinates."""
     return (
-        placed[Y, a] * placed[Z, b] - placed[Z, a] * placed[Y, b],
-        placed[Z, a] * placed[X, b] - placed[X, a] * placed[Z, b],
-        placed[X, a] * placed[Y, b] - placed[Y, a] * placed[X, b],
+        projected[Y, a] * projected[Z, b] - projected[Z, a] * projected[Y, b],
+        projected[Z, a] * projected[X, b] - projected[X, a] * projected[Z, b],
+        projected[X, a] * projected[Y, b] - projected[Y, a] * projected[X, b],
     )
 
 
 @jit
-def _inverse_depth(placed, i, j, k):
+def _inverse_depth(projected, i, j, k):
     """Twice the signed area in the image, and 1/z as coefficients of pixel x, y and 1."""
-    u, v, w = placed[U, i], placed[V, i], placed[W, i]
-    ux, uy, uw = placed[U, j] - u, placed[V, j] - v, placed[W, j] - w
-    vx, vy, vw = placed[U, k] - u, placed[V, k] - v, placed[W, k] - w
+    u, v, w = projected[U, i], projected[V, i], projected[W, i]
+    ux, uy, uw = projected[U, j] - u, projected[V, j] - v, projected[W, j] - w
+    vx, vy, vw = projected[U, k] - u, projected[V, k] - v, projected[W, k] - w
     area = ux * vy - uy * vx
     inverse = 1.0 / area
     wx, wy = (uw * vy - uy * vw) * inverse, (ux * vw - uw * vx) * inverse
@@ -168,32 +172,32 @@ def _inverse_depth(placed, i, j, k):
 
 
 @jit
-def _inverse_depth_anywhere(placed, i, j, k):
+def _inverse_depth_anywhere(projected, i, j, k):
     """The same for any triangle: the volume it spans with the camera has the sign of the area."""
-    ax, ay, az = _line(placed, j, k)
-    bx, by, bz = _line(placed, k, i)
-    cx, cy, cz = _line(placed, i, j)
-    volume = ax * placed[X, i] + ay * placed[Y, i] + az * placed[Z, i]
+    ax, ay, az = _line(projected, j, k)
+    bx, by, bz = _line(projected, k, i)
+    cx, cy, cz = _line(projected, i, j)
+    volume = ax * projected[X, i] + ay * projected[Y, i] + az * projected[Z, i]
     inverse = 1.0 / volume
     return volume, (ax + bx + cx) * inverse, (ay + by + cy) * inverse, (az + bz + cz) * inverse
 
 
 @jit
-def _edge(placed, a, b, w_near, sign):
+def _edge(projected, a, b, w_near, sign):
     """The line through two vertices as gx, gy, c, u, v of gx * (x - u) + gy * (y - v) + c.
 
     Both triangles at an edge get the same numbers with opposite gx, gy and c. For an edge in front
     of the camera the line starts from one of its ends, the same one from either side, so that it is
     exactly zero at both ends: a pixel centre on a vertex goes to one triangle around it.
     """
-    if placed[W, a] > w_near or placed[W, b] > w_near:
-        gx, gy, c = _line(placed, a, b)
+    if projected[W, a] > w_near or projected[W, b] > w_near:
+        gx, gy, c = _line(projected, a, b)
         return sign * gx, sign * gy, sign * c, 0.0, 0.0
-    first = (placed[U, a] < placed[U, b]) | (
-        (placed[U, a] == placed[U, b]) & (placed[V, a] < placed[V, b])
+    first = (projected[U, a] < projected[U, b]) | (
+        (projected[U, a] == projected[U, b]) & (projected[V, a] < projected[V, b])
     )
-    u, v = placed[U, a if first else b], placed[V, a if first else b]
-    gx, gy = placed[V, a] - placed[V, b], placed[U, b] - placed[U, a]
+    u, v = projected[U, a if first else b], projected[V, a if first else b]
+    gx, gy = projected[V, a] - projected[V, b], projected[U, b] - projected[U, a]
     return sign * gx, sign * gy, 0.0, u, v
 
 
@@ -214,7 +218,7 @@ def _narrow(slope, u, offset, start, stop):
 
 
 @jit
-def _candidates(placed, faces, w_near, cull, top, height, width, out):
+def _candidates(projected, faces, w_near, cull, top, height, width, out):
     """Collect the faces that may cover a pixel; returns how many there are.
 
     A separate pass without branches: half of the faces of a fine mesh miss all pixel centres, and
@@ -223,12 +227,12 @@ def _candidates(placed, faces, w_near, cull, top, height, width, out):
     count = 0
     for f in range(len(faces)):
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
-        w_min = min(min(placed[W, i], placed[W, j]), placed[W, k])
-        w_max = max(max(placed[W, i], placed[W, j]), placed[W, k])
-        left, right, upper, lower = _box(placed, i, j, k)
+        w_min = min(min(projected[W, i], projected[W, j]), projected[W, k])
+        w_max = max(max(projected[W, i], projected[W, j]), projected[W, k])
+        left, right, upper, lower = _box(projected, i, j, k)
         x0, x1, y0, y1 = _pixels(left, right, upper, lower, top, height, width)
-        ux, uy = placed[U, j] - placed[U, i], placed[V, j] - placed[V, i]
-        vx, vy = placed[U, k] - placed[U, i], placed[V, k] - placed[V, i]
+        ux, uy = projected[U, j] - projected[U, i], projected[V, j] - projected[V, i]
+        vx, vy = projected[U, k] - projected[U, i], projected[V, k] - projected[V, i]
         seen = (x0 <= x1) & (y0 <= y1) & ((ux * vy < uy * vx) | (not cull))
         out[count] = f
         count += (w_min <= w_near) & ((w_max > w_near) | seen)
@@ -236,13 +240,13 @@ def _candidates(placed, faces, w_near, cull, top, height, width, out):
 
 
 @jit
-def _box(placed, i, j, k):
+def _box(projected, i, j, k):
     """Image box of a triangle in front of the camera."""
     return (
-        min(min(placed[U, i], placed[U, j]), placed[U, k]),
-        max(max(placed[U, i], placed[U, j]), placed[U, k]),
-        min(min(placed[V, i], placed[V, j]), placed[V, k]),
-        max(max(placed[V, i], placed[V, j]), placed[V, k]),
+        min(min(projected[U, i], projected[U, j]), projected[U, k]),
+        max(max(projected[U, i], projected[U, j]), projected[U, k]),
+        min(min(projected[V, i], projected[V, j]), projected[V, k]),
+        max(max(projected[V, i], projected[V, j]), projected[V, k]),
     )
 
 
@@ -258,17 +262,17 @@ def _pixels(left, right, upper, lower, top, height, width):
 
 
 @jit
-def _clipped_box(placed, i, j, k, near):
+def _clipped_box(projected, i, j, k, near):
     """Image box of the part of a triangle beyond the near plane."""
     left, right, upper, lower = np.inf, -np.inf, np.inf, -np.inf
     for a, b in ((i, j), (j, k), (k, i)):
-        z_a, z_b = placed[Z, a], placed[Z, b]
+        z_a, z_b = projected[Z, a], projected[Z, b]
         if z_a >= near:
-            left, right = min(left, placed[U, a]), max(right, placed[U, a])
-            upper, lower = min(upper, placed[V, a]), max(lower, placed[V, a])
+            left, right = min(left, projected[U, a]), max(right, projected[U, a])
+            upper, lower = min(upper, projected[V, a]), max(lower, projected[V, a])
         if (z_a >= near) != (z_b >= near):
             t = (near - z_a) / (z_b - z_a)
-            u = (placed[X, a] + t * (placed[X, b] - placed[X, a])) / near
-            v = (placed[Y, a] + t * (placed[Y, b] - placed[Y, a])) / near
+            u = (projected[X, a] + t * (projected[X, b] - projected[X, a])) / near
+            v = (projected[Y, a] + t * (projected[Y, b] - projected[Y, a])) / near
             left, right, upper, lower = min(left, u), max(right, u), min(upper, v), max(lower, v)
     return left, right, upper, lower

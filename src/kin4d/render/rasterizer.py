@@ -23,20 +23,20 @@ class Fragments:
     Attributes:
         face: [H, W] int32 index of the face; -1 where nothing is seen.
         xyz: [H, W, 3] float32 metres in the camera frame (OpenCV); NaN where nothing is seen.
-        placed: The vertices that were drawn (see `project_vertices`).
+        projected: The vertices that were drawn (see `project_vertices`).
         faces: [F, 3] int32, indices of them.
     """
 
     face: np.ndarray
     xyz: np.ndarray
-    placed: np.ndarray = field(repr=False)
+    projected: np.ndarray = field(repr=False)
     faces: np.ndarray = field(repr=False)
 
     @cached_property
     def weights(self) -> np.ndarray:
         """[H, W, 3] float32 perspective-correct barycentric weights; zero where nothing is seen."""
         weights = np.zeros((*self.face.shape, 3), np.float32)
-        kernels.corner_weights(self.placed, self.faces.view(np.uint32), self.face, weights)
+        kernels.corner_weights(self.projected, self.faces.view(np.uint32), self.face, weights)
         return weights
 
 
@@ -64,9 +64,9 @@ def rasterize(
     vertices = np.ascontiguousarray(vertices, np.float64)
     joints = np.zeros((len(vertices), 1), np.int32)
     weights = np.ones((len(vertices), 1), np.float32)
-    placed = project_vertices(vertices, joints, weights, image_matrix(camera)[None])
+    projected = project_vertices(vertices, joints, weights, image_matrix(camera)[None])
     faces = np.ascontiguousarray(faces, np.int32)
-    return rasterize_projected(placed, faces, camera, near=near, cull=cull, threads=threads)
+    return rasterize_projected(projected, faces, camera, near=near, cull=cull, threads=threads)
 
 
 def image_matrix(camera: Camera) -> np.ndarray:
@@ -88,13 +88,13 @@ def project_vertices(
         [6, V] float64: pixel u, v, inverse depth (infinite behind the camera), and homogeneous
         image coordinates u z, v z, z.
     """
-    placed = np.empty((6, len(rest)))
-    kernels.project_kernel(rest, joints, weights, np.ascontiguousarray(matrices), placed)
-    return placed
+    projected = np.empty((6, len(rest)))
+    kernels.project_kernel(rest, joints, weights, np.ascontiguousarray(matrices), projected)
+    return projected
 
 
 def rasterize_projected(
-    placed: np.ndarray,
+    projected: np.ndarray,
     faces: np.ndarray,
     camera: Camera,
     *,
@@ -108,19 +108,21 @@ def rasterize_projected(
     unproject, indices = np.linalg.inv(camera.K), faces.view(np.uint32)
 
     def band(top: int, bottom: int) -> None:
-        kernels.rasterize_kernel(placed, indices, near, cull, top, face[top:bottom])
-        kernels.unproject_kernel(placed, indices, unproject, top, face[top:bottom], xyz[top:bottom])
+        kernels.rasterize_kernel(projected, indices, near, cull, top, face[top:bottom])
+        kernels.unproject_kernel(
+            projected, indices, unproject, top, face[top:bottom], xyz[top:bottom]
+        )
 
     parallel_rows(band, camera.height, threads)
-    return Fragments(face=face, xyz=xyz, placed=placed, faces=faces)
+    return Fragments(face=face, xyz=xyz, projected=projected, faces=faces)
 
 
 def coverage(
-    placed: np.ndarray, faces: np.ndarray, camera: Camera, *, near: float = NEAR
+    projected: np.ndarray, faces: np.ndarray, camera: Camera, *, near: float = NEAR
 ) -> np.ndarray:
     """[H, W] bool: pixels that any of the triangles covers."""
     face = np.empty((camera.height, camera.width), np.int32)
-    kernels.rasterize_kernel(placed, faces.view(np.uint32), near, False, 0, face)
+    kernels.rasterize_kernel(projected, faces.view(np.uint32), near, False, 0, face)
     return face >= 0
 
 

@@ -116,9 +116,9 @@ class Renderer:
         surface, camera = self.surface, self.camera
         rest = surface.rest if vertices is None else np.ascontiguousarray(vertices, np.float64)
         to_image = image_matrix(camera)
-        placed = project_vertices(rest, surface.joints, surface.weights, to_image @ transforms)
+        projected = project_vertices(rest, surface.joints, surface.weights, to_image @ transforms)
         fragments = rasterize_projected(
-            placed, surface.faces, camera, near=self.near, cull=self.cull, threads=threads
+            projected, surface.faces, camera, near=self.near, cull=self.cull, threads=threads
         )
         mask = np.where(fragments.face < 0, np.uint8(0), surface.face_body[fragments.face])
         normals = self._normals(fragments, transforms, threads)
@@ -135,17 +135,17 @@ class Renderer:
     ) -> np.ndarray:
         surface, camera = self.surface, self.camera
         if surface.rigid:
-            normals, turned_by = surface.group_normal, surface.group_joint
+            normals, rotation_index = surface.group_normal, surface.group_joint
             rotations = camera.world_to_camera[:3, :3] @ transforms[:, :3, :3]
         else:
-            local = np.ascontiguousarray((np.linalg.inv(camera.K) @ fragments.placed[3:]).T)
+            local = np.ascontiguousarray((np.linalg.inv(camera.K) @ fragments.projected[3:]).T)
             normals = group_normals(local, surface.faces, surface.corner_group)
-            turned_by, rotations = np.zeros(len(normals), np.int32), np.eye(3)[None]
+            rotation_index, rotations = np.zeros(len(normals), np.int32), np.eye(3)[None]
         return interpolate_normals(
             surface,
             fragments,
             normals=normals,
-            turned_by=turned_by,
+            rotation_index=rotation_index,
             rotations=rotations,
             threads=threads,
         )
@@ -159,8 +159,8 @@ class Renderer:
 
         surface = self.surface
         flattened = image_matrix(self.camera) @ floor.shadow_matrix(self._lights) @ transforms
-        placed = project_vertices(rest, surface.joints, surface.weights, flattened)
-        hard = coverage(placed, surface.faces, self.camera, near=self.near)
+        projected = project_vertices(rest, surface.joints, surface.weights, flattened)
+        hard = coverage(projected, surface.faces, self.camera, near=self.near)
         soft = gaussian_filter(hard.astype(np.float32), self.camera.height / 90)
         shadow = _SHADOW * soft * backdrop.floor
         where = shadow > 1e-3

@@ -65,7 +65,7 @@ def interpolate_normals(
     fragments: Fragments,
     *,
     normals: np.ndarray,
-    turned_by: np.ndarray,
+    rotation_index: np.ndarray,
     rotations: np.ndarray,
     threads: int | None = None,
 ) -> np.ndarray:
@@ -75,8 +75,8 @@ def interpolate_normals(
         surface: What is drawn.
         fragments: What each pixel sees of it.
         normals: [G, 3] normals of the smoothing groups.
-        turned_by: [G] int32: which of `rotations` [J, 3, 3] brings each to the camera frame.
-        rotations: See `turned_by`.
+        rotation_index: [G] int32: which of `rotations` [J, 3, 3] brings each to the camera frame.
+        rotations: See `rotation_index`.
         threads: As in `rasterize`.
     """
     out = np.empty((*fragments.face.shape, 3), np.float32)
@@ -87,11 +87,11 @@ def interpolate_normals(
         _interpolate_normals(
             fragments.face[top:bottom],
             weights[top:bottom],
-            fragments.placed,
+            fragments.projected,
             fragments.faces,
             surface.corner_group,
             normals,
-            turned_by,
+            rotation_index,
             rotations,
             out[top:bottom],
         )
@@ -153,7 +153,7 @@ def to_srgb(linear: np.ndarray) -> np.ndarray:
 
 @jit
 def _interpolate_normals(
-    face, weights, placed, faces, corner_group, normals, turned_by, rotations, out
+    face, weights, projected, faces, corner_group, normals, rotation_index, rotations, out
 ):
     for row in range(face.shape[0]):
         for column in range(face.shape[1]):
@@ -165,9 +165,12 @@ def _interpolate_normals(
             # The side seen is the face's, not the interpolated normal's: at a silhouette the
             # latter may already point away.
             facing = (
-                placed[X, i] * (placed[Y, j] * placed[Z, k] - placed[Z, j] * placed[Y, k])
-                + placed[Y, i] * (placed[Z, j] * placed[X, k] - placed[X, j] * placed[Z, k])
-                + placed[Z, i] * (placed[X, j] * placed[Y, k] - placed[Y, j] * placed[X, k])
+                projected[X, i]
+                * (projected[Y, j] * projected[Z, k] - projected[Z, j] * projected[Y, k])
+                + projected[Y, i]
+                * (projected[Z, j] * projected[X, k] - projected[X, j] * projected[Z, k])
+                + projected[Z, i]
+                * (projected[X, j] * projected[Y, k] - projected[Y, j] * projected[X, k])
             )
             sign = -1.0 if facing > 0.0 else 1.0
             x, y, z = 0.0, 0.0, 0.0
@@ -176,11 +179,11 @@ def _interpolate_normals(
                 n0, n1, n2 = normals[group, 0], normals[group, 1], normals[group, 2]
                 length = np.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
                 if length > 0.0:
-                    turn = rotations[turned_by[group]]
+                    matrix = rotations[rotation_index[group]]
                     scale = sign * weights[row, column, side] / length
-                    x += scale * (turn[0, 0] * n0 + turn[0, 1] * n1 + turn[0, 2] * n2)
-                    y += scale * (turn[1, 0] * n0 + turn[1, 1] * n1 + turn[1, 2] * n2)
-                    z += scale * (turn[2, 0] * n0 + turn[2, 1] * n1 + turn[2, 2] * n2)
+                    x += scale * (matrix[0, 0] * n0 + matrix[0, 1] * n1 + matrix[0, 2] * n2)
+                    y += scale * (matrix[1, 0] * n0 + matrix[1, 1] * n1 + matrix[1, 2] * n2)
+                    z += scale * (matrix[2, 0] * n0 + matrix[2, 1] * n1 + matrix[2, 2] * n2)
             length = np.sqrt(x * x + y * y + z * z)
             if length > 1e-12:
                 out[row, column, 0] = x / length

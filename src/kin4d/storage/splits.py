@@ -38,10 +38,10 @@ def split_of(identity: SampleId) -> Split:
     maker = identity.source.split()[0]
     shares = CATEGORY_SHARES.get(maker, SHARES)
     instance = identity.category if maker in CATEGORY_SHARES else identity.instance
-    place = hash_fraction(f"{maker}/{identity.category}/{instance}")
-    if place < shares["train"]:
+    fraction = hash_fraction(f"{maker}/{identity.category}/{instance}")
+    if fraction < shares["train"]:
         return "train"
-    return "dev" if place < shares["train"] + shares["dev"] else "test"
+    return "dev" if fraction < shares["train"] + shares["dev"] else "test"
 
 
 def hash_fraction(text: str) -> float:

@@ -73,8 +73,8 @@ class ShardStore:
         if not -len(self) <= index < len(self):
             allowed = f"0 to {len(self) - 1}" if len(self) else "it is empty"
             raise InputError(f"{self.path} has no such item", value=index, allowed=allowed)
-        shard, place = self._where[index]
-        return shard.arrays(place)
+        shard, row = self._where[index]
+        return shard.arrays(row)
 
     @property
     def size(self) -> int:
@@ -140,11 +140,11 @@ class StoreWriter:
         """
         path = Path(path)
         head = path / "store.json"
-        said = {"format": kind.FORMAT, "version": kind.VERSION, "plan": plan}
+        metadata = {"format": kind.FORMAT, "version": kind.VERSION, "plan": plan}
         if not head.is_file():
             if path.is_dir() and any(not item.name.startswith(".") for item in path.iterdir()):
                 raise InputError(f"{path} is not empty and not a store", hint="choose a new folder")
-            write_json(head, said)
+            write_json(head, metadata)
         found = _read_head(path, kind)["plan"]
         if grows and found["count"] < plan["count"] and not found["count"] % plan["per_shard"]:
             found["count"] = plan["count"]
@@ -157,7 +157,7 @@ class StoreWriter:
                 hint="repeat the command it was begun with, or choose a new folder",
             )
         with _lock(path):
-            write_json(head, said)
+            write_json(head, metadata)
             # Left by a killed writer; there is no other writer while the lock is held.
             for leftover in (*path.glob(".*"), *(path / "shards").glob(".*")):
                 shutil.rmtree(leftover, ignore_errors=True)

@@ -33,7 +33,7 @@ class Fixture:
         part_geoms: What the part collides as.
         origin: [3] m: the part's frame in the fixture's.
         axis: [3] unit vector; positive values open.
-        turns: Hinge or slide.
+        revolute: Whether the joint is a hinge; else it slides.
         limits: Joint values (rad or m); the first is shut.
         panel: [2, 3] m: corners of the part's front panel, in the part's frame.
         handle: [3] m: where to grasp, in the part's frame.
@@ -49,7 +49,7 @@ class Fixture:
     part_geoms: tuple[Geom, ...]
     origin: np.ndarray
     axis: np.ndarray
-    turns: bool
+    revolute: bool
     limits: tuple[float, float]
     panel: np.ndarray
     handle: np.ndarray
@@ -177,8 +177,8 @@ def _fixture(
     poses = made.poses(np.zeros((1, len(made.q0))))[0]
     origin, panel = _origin(made, index), _panel(made, index)
     base = [link for link in range(len(made.links)) if link not in members]
-    still = [_placed(made, link, poses[link], np.array([0, 0, floor])) for link in base]
-    moving = [_placed(made, link, poses[link], poses[index + 1][:3, 3]) for link in members]
+    still = [_link_mesh(made, link, poses[link], np.array([0, 0, floor])) for link in base]
+    moving = [_link_mesh(made, link, poses[link], poses[index + 1][:3, 3]) for link in members]
     _, color = prop_material(rng)
     pull, geom, grasp = _handle(at, height, color, bar=bar)
     moving.append(mesh_of(pull, "handle"))
@@ -196,7 +196,7 @@ def _fixture(
         part_geoms=(_box(*board, slippery=True), geom),
         origin=origin,
         axis=_FRONT @ joint.axis,
-        turns=joint.kind == "revolute",
+        revolute=joint.kind == "revolute",
         limits=limits,
         panel=panel,
         handle=grasp,
@@ -205,7 +205,7 @@ def _fixture(
     )
 
 
-def _placed(made: ArticulatedObject, link: int, pose: np.ndarray, about: np.ndarray) -> Mesh:
+def _link_mesh(made: ArticulatedObject, link: int, pose: np.ndarray, about: np.ndarray) -> Mesh:
     one = made.links[link]
     vertices = (one.vertices @ pose[:3, :3].T + pose[:3, 3] - about) @ _FRONT.T
     alpha = np.full((len(one.colors), 1), 255, np.uint8)

@@ -25,7 +25,7 @@ _ONSET = 10  # actions over which an offset comes on
 
 
 def noisy_expert(actions: Actions, sigma: float, rng: np.random.Generator) -> Actions:
-    """Gaussian noise on the six pose dimensions of each action; errors add up along the way.
+    """Gaussian noise on the six pose dimensions of each action; errors add up.
 
     Args:
         actions: Pose deltas.
@@ -38,7 +38,7 @@ def noisy_expert(actions: Actions, sigma: float, rng: np.random.Generator) -> Ac
 
 
 def shifted_expert(actions: Actions, offset: np.ndarray) -> Actions:
-    """The same way, off by `offset` [3] m from its first half second on."""
+    """The same trajectory, off by `offset` [3] m from its first half second on."""
     values = actions.values.copy()
     count = min(_ONSET, len(values))
     values[:count, :3] += np.asarray(offset) / count

@@ -52,7 +52,7 @@ class Room:
     fov: float
 
     @classmethod
-    def draw(cls, rng: np.random.Generator, spec: TaskSpec) -> Room:
+    def sample(cls, rng: np.random.Generator, spec: TaskSpec) -> Room:
         """A random room, with a camera that sees the task's objects."""
         style = int(rng.integers(STYLES))
         low, high = spec.sides[int(rng.integers(len(spec.sides)))]

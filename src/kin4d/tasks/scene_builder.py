@@ -96,7 +96,7 @@ class SceneBuilder:
         kinds = self.mujoco.mjtJoint
         part.add_joint(
             name=name,
-            type=kinds.mjJNT_HINGE if fixture.turns else kinds.mjJNT_SLIDE,
+            type=kinds.mjJNT_HINGE if fixture.revolute else kinds.mjJNT_SLIDE,
             axis=fixture.axis,
             range=fixture.limits,
             limited=True,

@@ -64,9 +64,9 @@ class TaskSpec:
 
     Attributes:
         instruction: In words.
-        trajectory: The expert's way from the arm's start.
+        trajectory: The expert's trajectory from the arm's start.
         success: Whether a state is as wanted.
-        objects: Kinds of the things that matter.
+        objects: Kinds of the objects that matter.
         focus: [3] m: what the camera looks at.
         span: Metres around the focus that should be in view.
         sides: Azimuths (degrees) about the focus from which a camera sees what matters; the robot
@@ -110,7 +110,7 @@ class TaskScene:
 
     @property
     def instruction(self) -> str:
-        """What the robot is asked to do."""
+        """The instruction to the robot."""
         return self.spec.instruction
 
     def reset(self) -> Any:
@@ -153,7 +153,7 @@ def build_scene(
     What happens and how it looks are drawn from separate streams, so that changing one does not
     change the other.
 
-    Layouts in which the expert's way leads out of the arm's reach are drawn again.
+    Layouts in which the expert's trajectory leads out of the arm's reach are drawn again.
 
     Args:
         name: Of the task.
@@ -176,7 +176,7 @@ def build_scene(
         raise InputError(
             f"{arm} cannot reach what '{name}' asks for in any of {_ATTEMPTS} layouts", value=seed
         )
-    room = Room.draw(np.random.default_rng([seed, _ATTEMPTS]), spec)
+    room = Room.sample(np.random.default_rng([seed, _ATTEMPTS]), spec)
     return TaskScene(
         task=name,
         seed=seed,

@@ -21,8 +21,8 @@ def grasp_pose(position: np.ndarray, *, yaw: float = 0.0, tilt: float = 0.0) -> 
     Args:
         position: [3] where the grasp frame's origin goes.
         yaw: Turn about the world's z, rad.
-        tilt: How far the approach is raised from straight down towards the way `yaw` faces
-            (+x at 0), rad; a quarter turn looks level.
+        tilt: How far the approach is raised from straight down towards the direction of `yaw`
+            (+x at 0), rad; pi / 2 is level.
     """
     c, s = np.cos(yaw), np.sin(yaw)
     ct, st = np.cos(tilt), np.sin(tilt)
@@ -42,7 +42,7 @@ def above(point: np.ndarray, by: float) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """Part of a way: to `pose` [4, 4] in `seconds`, with a gripper `opening` from 0 to 1.
+    """Part of a trajectory: to `pose` [4, 4] in `seconds`, with a gripper `opening` from 0 to 1.
 
     An `even` leg runs at one speed; others start and stop gently.
     """
@@ -55,7 +55,7 @@ class Segment:
 
 @dataclass(eq=False)
 class Trajectory:
-    """A hand's way from a `start` pose [4, 4], with the gripper's `opening` by now."""
+    """A hand's trajectory from a `start` pose [4, 4], with the gripper's `opening` by now."""
 
     start: np.ndarray
     opening: float = 1.0
@@ -77,7 +77,7 @@ class Trajectory:
         return self
 
     def shift(self, by: Sequence[float] | np.ndarray, *, speed: float = 0.35) -> Trajectory:
-        """Move by [3] m without turning."""
+        """Move by [3] m without rotation."""
         pose = self.end.copy()
         pose[:3, 3] += by
         return self.go(pose, speed=speed)

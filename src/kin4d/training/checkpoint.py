@@ -29,7 +29,7 @@ def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], metadata: dict
 
 
 def load_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Tensors by name and what was said about them; anything but a sound file is refused."""
+    """Tensors by name and their metadata; anything but a sound file is refused."""
     from safetensors import SafetensorError, safe_open
 
     path = existing_file(path)

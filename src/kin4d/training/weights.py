@@ -50,7 +50,7 @@ def weights_file(name: str | Path, model: str) -> Path:
 def read_weights(
     file: str | Path, *, model: str, version: int, train: str
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Tensors and what is said about them; those of another model or version are refused.
+    """Tensors and their metadata; those of another model or version are refused.
 
     Args:
         file: A .safetensors file.

@@ -71,8 +71,8 @@ class Player:
 
     def _add_floor(self) -> None:
         bounds = self.clip.bounds
-        place = bounds.mean(0)
-        place[2] = bounds[0, 2]
+        origin = bounds.mean(0)
+        origin[2] = bounds[0, 2]
         reach = 2 * float(np.ptp(bounds, axis=0).max())
         self._server.scene.add_grid(
             "/floor",
@@ -80,7 +80,7 @@ class Player:
             height=reach,
             cell_size=reach / 20,
             plane="xy",
-            position=tuple(place),
+            position=tuple(origin),
         )
 
     def _deforming(self):
@@ -103,11 +103,11 @@ class Player:
             for joint in np.unique(face_joint)
             for handle, _ in self._add_parts(f"/body/{skin.names[joint]}", face_joint == joint)
         ]
-        turns = matrix_to_quaternion(torch.from_numpy(skin.transforms[..., :3, :3])).numpy()
+        quaternions = matrix_to_quaternion(torch.from_numpy(skin.transforms[..., :3, :3])).numpy()
 
         def show(frame: int) -> None:
             for joint, handle in parts:
-                handle.wxyz = turns[frame, joint]
+                handle.wxyz = quaternions[frame, joint]
                 handle.position = skin.transforms[frame, joint, :3, 3]
 
         return show

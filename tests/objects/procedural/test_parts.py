@@ -117,11 +117,16 @@ def test_parts_move_turn_and_face() -> None:
     part = PartShapes().box((0, 0, 0), (1, 2, 3))
     np.testing.assert_allclose(bounds(part.moved(1, 2, 3)), [(1, 2, 3), (2, 4, 6)])
     np.testing.assert_allclose(
-        bounds(part.turned("z", np.pi / 2)), [(-2, 0, 0), (0, 1, 3)], atol=1e-12
+        bounds(part.rotated("z", np.pi / 2)), [(-2, 0, 0), (0, 1, 3)], atol=1e-12
     )
     np.testing.assert_allclose(bounds(part.facing_front()), [(0, -3, 0), (1, 0, 2)])
     np.testing.assert_allclose(bounds(part.facing_side()), [(0, 0, 0), (3, 1, 2)])
-    for moved in (part.facing_front(), part.facing_side(), part.mirrored(0), part.turned("x", 1.0)):
+    for moved in (
+        part.facing_front(),
+        part.facing_side(),
+        part.mirrored(0),
+        part.rotated("x", 1.0),
+    ):
         assert volume(moved) == pytest.approx(6)
 
 

@@ -61,7 +61,7 @@ def test_the_ramp_is_the_published_one() -> None:
 def test_controls_show_no_more_than_they_say(
     control: str, toy: Callable, clips: Callable, pca: PcaCodec
 ) -> None:
-    """Robots that differ in colours only are one to a model that is not told of colours."""
+    """Robots that differ in colours only are the same to a model that gets no colours."""
     config = toy(control=control)
     before = clips([1])
     controlled = {"rgb": "rgb" in control, "xyz": "pointmap" in control or control == "depth"}

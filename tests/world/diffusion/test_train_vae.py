@@ -1,4 +1,4 @@
-"""A VAE learns, its latents come out at unit size, and its loss is told in metres."""
+"""A VAE learns, its latents come out at unit size, and its loss is reported in metres."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_inputs_are_left_as_they_were(fusion: str, control: str, toy: Callable) 
 
 
 def test_it_is_wan_where_nothing_is_added(toy: Callable) -> None:
-    """Text control and image tokens, halves told apart by nothing: diffusers' own forward pass."""
+    """Text control and image tokens, modalities not distinguished: diffusers' own forward pass."""
     config = toy(fusion="width", control="text", image_dim=24)
     model = shaken(WorldTransformer(config)).eval()
     model.learnable_domain_embeddings.data.zero_()

@@ -121,7 +121,7 @@ def test_precisions_and_offloading_agree(
     assert (videos[0].float() - videos[2].float()).abs().max() <= 1
 
 
-def test_lora_counts_as_often_as_it_is_told(base: Path, toy: Callable, tmp_path: Path) -> None:
+def test_lora_counts_by_its_scale(base: Path, toy: Callable, tmp_path: Path) -> None:
     adapter_of("pointmap", base, toy, tmp_path)
     name = "blocks.1.attn2.to_out.0.weight"
     none, half, full = (

@@ -66,9 +66,9 @@ def _spinning(quick: bool) -> list[tuple[str, str, float, float]]:
     seconds = (2 if quick else 3) * flip * 1.1
     scene = Scene([Actor(FloatingBase(body), qd=rate, contacts=0)], gravity=False)
     found = simulate(scene, seconds=seconds, fps=240).clips[0]
-    turns = spinning_body(moments, spin, found.times)
+    rotations = spinning_body(moments, spin, found.times)
     drift = rate[:3] * found.times[:, None]
-    true = np.einsum("tij,vj->tvi", turns, body.rest.vertices) + drift[:, None]
+    true = np.einsum("tij,vj->tvi", rotations, body.rest.vertices) + drift[:, None]
     error = np.linalg.norm(found.vertices - true, axis=-1)[found.times < flip * 1.1].max()
     assert found.q is not None
     with torch.no_grad():
@@ -101,7 +101,7 @@ def _sliding(friction: float) -> tuple[str, str, float, float]:
     material = Material(name="block", friction=friction, restitution=0.0, damping=0.0)
     body = FloatingBase(RigidBody(box((0.4, 0.3, 0.1))))
 
-    def way(slope: float) -> float:
+    def slid_distance(slope: float) -> float:
         pull = _GRAVITY * np.array([np.sin(slope), 0.0, -np.cos(slope)])
         scene = Scene([Actor(body, material=material)], ground=-0.05, gravity=tuple(pull))
         clip = simulate(scene, seconds=1, fps=24).clips[0]
@@ -110,10 +110,10 @@ def _sliding(friction: float) -> tuple[str, str, float, float]:
     low, high = 0.9 * friction, 1.1 * friction
     for _ in range(7):
         middle = 0.5 * (low + high)
-        slid = way(np.arctan(middle)) > 0.005
+        slid = slid_distance(np.arctan(middle)) > 0.005
         low, high = (low, middle) if slid else (middle, high)
     steep = np.arctan(2 * friction)
-    off = abs(way(steep) / sliding_distance(steep, friction, 1.0) - 1)
+    off = abs(slid_distance(steep) / sliding_distance(steep, friction, 1.0) - 1)
     edge = abs(0.5 * (low + high) / friction - 1)
     name = f"sliding block, friction {friction}"
     return name, "tan(slope) where it slides, and way at twice that, relative", max(edge, off), 0.02

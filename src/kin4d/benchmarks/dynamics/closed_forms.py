@@ -53,8 +53,8 @@ def spinning_body(moments: np.ndarray, spin: np.ndarray, times: np.ndarray) -> n
     def slope(_: float, state: np.ndarray) -> np.ndarray:
         (w, *vector), omega = state[:4], state[4:]
         vector = np.array(vector)
-        turning = np.concatenate([[-vector @ omega], w * omega + np.cross(vector, omega)])
-        return np.concatenate([turning / 2, np.cross(moments * omega, omega) / moments])
+        derivative = np.concatenate([[-vector @ omega], w * omega + np.cross(vector, omega)])
+        return np.concatenate([derivative / 2, np.cross(moments * omega, omega) / moments])
 
     states = _solve(slope, np.concatenate([[1.0, 0, 0, 0], spin]), times)
     return Rotation.from_quat(states[:, :4], scalar_first=True).as_matrix()

@@ -85,7 +85,7 @@ class MujocoTree:
                 name = body.joints[i].name
                 raise InputError(f"joint '{name}' follows '{mimic.leader}' in a curve")
         names = [body.joints[i].name for i in moving]
-        self._places = np.array([self._model.joint(name).qposadr[0] for name in names], int)
+        self._addresses = np.array([self._model.joint(name).qposadr[0] for name in names], int)
         self._rates = np.array([self._model.joint(name).dofadr[0] for name in names], int)
         # All joints are affine in the coordinates: values = slope q + offset.
         slope = torch.func.jacfwd(body.joint_values)(body.q0)[moving]
@@ -130,14 +130,14 @@ class MujocoTree:
         )
 
     def _pose(self, q: np.ndarray) -> None:
-        self._data.qpos[self._places] = self._slope @ q + self._offset
+        self._data.qpos[self._addresses] = self._slope @ q + self._offset
 
     def _vertices(self, q: np.ndarray) -> np.ndarray:
         self._pose(q)
         self._mujoco.mj_kinematics(self._model, self._data)
-        turns = self._data.xmat[self._bodies].reshape(-1, 3, 3)[self._vertex_link]
-        shifts = self._data.xpos[self._bodies][self._vertex_link]
-        return np.einsum("vij,vj->vi", turns, self._vertex_local) + shifts
+        rotations = self._data.xmat[self._bodies].reshape(-1, 3, 3)[self._vertex_link]
+        positions = self._data.xpos[self._bodies][self._vertex_link]
+        return np.einsum("vij,vj->vi", rotations, self._vertex_local) + positions
 
     def _forces(self, q: np.ndarray, qd: np.ndarray, pushes: Sequence[MujocoPush]):
         """Mass matrix [k, k] and generalised force [k], inertial ones included."""

@@ -9,7 +9,7 @@ from torch import Tensor
 from kin4d.bodies.body import require_coordinates
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
-from kin4d.geometry.sampling import place_masses, sample_surface
+from kin4d.geometry.sampling import sample_masses, sample_surface
 
 _POINTS = 256
 
@@ -42,7 +42,7 @@ class PcaBody:
         low, high = np.minimum(values.min(0), -1e-3), np.maximum(values.max(0), 1e-3)
         self.limits = torch.from_numpy(np.stack([low, high], -1))
         samples = sample_surface(mesh, _POINTS, seed=0)
-        self.mass = torch.from_numpy(place_masses(mesh, samples.face, mass))
+        self.mass = torch.from_numpy(sample_masses(mesh, samples.face, mass))
         self._points = samples.points(self._vertices)
         self._point_basis = samples.points(self._basis)
 

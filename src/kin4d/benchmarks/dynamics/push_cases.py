@@ -1,4 +1,4 @@
-"""Test objects and fair pushes: the same force at the same place for any engine."""
+"""Test objects and fair pushes: the same force at the same point for any engine."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def make_push_case(
         vertex = int(rng.choice(vertices))
         at = body.rest.vertices[vertex]
         near = nearest_surface_point(body.rest, tuple(at.tolist()), what="push").corners[0, 0]
-        if links[near] != links[vertex]:  # another link is at the same place
+        if links[near] != links[vertex]:  # another link is at the same point
             continue
         slope = vertex_jacobian(body, vertex)
         if floating:  # The root moves it along and turns it about the origin.

@@ -20,7 +20,7 @@ _FASTEST = 300.0  # diameters per second: nothing here is pushed or falls that h
 
 
 def run(*, quick: bool, seed: int) -> Report:
-    """One row for each way of standing, and thresholds on what must not happen."""
+    """One row for fixed and one for free objects, and thresholds on what must not happen."""
     report = Report()
     rng = np.random.default_rng(seed)
     count, per_object = (20, 4) if quick else (1000, 10)

@@ -62,7 +62,7 @@ def curtain() -> Scene:
 
 
 def dropped() -> Scene:
-    """A lumpy thing falls on the ground, bounces, rolls and settles."""
+    """A lumpy body falls on the ground, bounces, rolls and settles."""
     mesh = SHAPES["blob"](np.random.default_rng(4))
     mesh = mesh.replace_vertices(0.3 / mesh.bbox_diagonal * mesh.vertices)
     body = FloatingBase(RigidBody(mesh, density=MATERIALS["rubber"].density))
@@ -71,7 +71,7 @@ def dropped() -> Scene:
 
 
 def jelly() -> Scene:
-    """A soft thing falls on the ground and wobbles."""
+    """A soft body falls on the ground and wobbles."""
     mesh = SHAPES["blob"](np.random.default_rng(4))
     mesh = mesh.replace_vertices(0.3 / mesh.bbox_diagonal * mesh.vertices)
     soft = MATERIALS["jelly"]

@@ -32,17 +32,17 @@ class LinearBody(FloatingBase):
             mesh: At rest.
             count: How many modes.
             nodes: That carry it, at most.
-            seed: Of the nodes' places.
+            seed: Of the nodes' positions.
         """
         cloud = ElasticGraph.of_nodes(fill_interior(mesh, nodes, seed=seed), one_sided=0.1)
-        places = cloud.nodes * mesh.bbox_diagonal + mesh.bounds.mean(0)
-        size = len(places)
+        positions = cloud.nodes * mesh.bbox_diagonal + mesh.bounds.mean(0)
+        size = len(positions)
         masses, held = np.full(size, 1.0 / size), np.zeros(size, bool)
         stiffness = csc_matrix(cloud.stiffness)
-        return cls(mesh, vibration_modes(places, masses, stiffness, cloud.turning, held, count))
+        return cls(mesh, vibration_modes(positions, masses, stiffness, cloud.rotation, held, count))
 
     def probe(self, samples: SurfaceSamples) -> Callable[[Tensor], Tensor]:
-        """The map q [..., k] -> places on the surface [..., N, 3]: dense meshes cost no more."""
+        """The map q [..., k] -> points on the surface [..., N, 3]: dense meshes cost no more."""
         corners = self.rest.vertices[samples.corners.ravel()]
         faces = np.arange(len(corners)).reshape(-1, 3)
         few = LinearBody(Mesh(vertices=corners, faces=faces), self._modes)

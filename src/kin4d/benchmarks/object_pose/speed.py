@@ -81,9 +81,9 @@ def chest(size: int) -> tuple[Mesh, Mesh]:
     faces = np.concatenate([faces, faces + len(trunk)])
     hinge = np.array([0.0, 0.3, 0.205])
     c, s = np.cos(_OPEN), np.sin(_OPEN)
-    turn = np.array([[1, 0, 0], [0, c, s], [0, -s, c]])
+    rotation = np.array([[1, 0, 0], [0, c, s], [0, -s, c]])
     shut = Mesh(vertices=np.concatenate([trunk, lid]), faces=faces, name="chest")
-    return shut, shut.replace_vertices(np.concatenate([trunk, (lid - hinge) @ turn.T + hinge]))
+    return shut, shut.replace_vertices(np.concatenate([trunk, (lid - hinge) @ rotation.T + hinge]))
 
 
 def _grid_box(

@@ -55,7 +55,7 @@ class Group:
     def ratio(self, method: str, other: str, what: str = "cd_l1") -> float:
         """A method's distance to that of another, both above the floor.
 
-        Over the goals that both were asked: ablations are asked fewer.
+        Over the goals that both were given: ablations get fewer.
         """
         own, reference, floor = (
             one.by_goal(what) for one in (self.summaries[method], self.summaries[other], self.floor)

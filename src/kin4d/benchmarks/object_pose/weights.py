@@ -1,4 +1,4 @@
-"""Weights: which models are asked, from names, files, runs and folders of runs."""
+"""Weights: which models are evaluated, from names, files, runs and folders of runs."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def main_model(entries: Sequence[Entry]) -> Entry | None:
 
 
 def weight_rows(entries: Sequence[Entry]) -> tuple[list[Method], list[Method]]:
-    """Methods for all objects, and those that only the test split is asked of: the ablations."""
+    """Methods for all objects, and those that run on the test split only: the ablations."""
     main = main_model(entries)
     everywhere: list[Method] = []
     apart: list[Method] = []

@@ -32,7 +32,7 @@ def run(*, quick: bool, seed: int) -> Report:
     configurations = 100 if quick else 1000
     for name in ROBOTS[:4] if quick else ROBOTS:
         report.rows.append(accuracy(name, configurations, seed))
-    rows, ratios = throughput(seed, turns=4 if quick else 15)
+    rows, ratios = throughput(seed, rounds=4 if quick else 15)
     report.rows += rows
     report.ratios = ratios
     exact = [row for row in report.rows if "configurations" in row]
@@ -163,7 +163,7 @@ def mujoco_poses(
     return {name: poses[i] for i, name in enumerate(names) if i}
 
 
-def throughput(seed: int, *, turns: int) -> tuple[list[dict[str, Any]], dict[str, float]]:
+def throughput(seed: int, *, rounds: int) -> tuple[list[dict[str, Any]], dict[str, float]]:
     """Time for a batch, all links of the Panda, on one thread."""
     body = load_robot("panda")
     q = random_configurations(body, BATCH, seed)
@@ -173,7 +173,7 @@ def throughput(seed: int, *, turns: int) -> tuple[list[dict[str, Any]], dict[str
             label = str(dtype).removeprefix("torch.")
             jobs["kin4d", label] = _our_job(body, q.to(dtype))
             jobs["pytorch_kinematics", label] = _pk_job(body, q.to(dtype))
-        best = _best_times(jobs, turns=turns)
+        best = _best_times(jobs, rounds=rounds)
     rows = [
         {"library": library, "dtype": dtype, "batch": BATCH, "time (ms)": 1e3 * seconds}
         for (library, dtype), seconds in best.items()
@@ -185,13 +185,13 @@ def throughput(seed: int, *, turns: int) -> tuple[list[dict[str, Any]], dict[str
     }
 
 
-def _best_times(jobs: dict[Any, Callable[[], Any]], *, turns: int) -> dict[Any, float]:
+def _best_times(jobs: dict[Any, Callable[[], Any]], *, rounds: int) -> dict[Any, float]:
     """Shortest run of each job (s). They take turns, so that a busy machine slows them all.
 
     A turn is several runs, because the first after another job meets cold caches.
     """
     best = dict.fromkeys(jobs, np.inf)
-    for _ in range(turns):
+    for _ in range(rounds):
         for key, job in jobs.items():
             end = time.perf_counter() + 0.2
             while (start := time.perf_counter()) < end:

@@ -235,8 +235,8 @@ def _reached(body: RobotBody, q: torch.Tensor, targets: torch.Tensor) -> float:
     """Share of answers that put the end effector on target, within the joint limits."""
     found = _poses(body, q)
     position = (found - targets)[..., :3, 3].norm(dim=-1)
-    turn = found[..., :3, :3].mT @ targets[..., :3, :3]
-    rotation = matrix_to_rotvec(turn).norm(dim=-1)
+    relative = found[..., :3, :3].mT @ targets[..., :3, :3]
+    rotation = matrix_to_rotvec(relative).norm(dim=-1)
     within = ((q >= body.limits[:, 0] - 1e-9) & (q <= body.limits[:, 1] + 1e-9)).all(-1)
     good = (position <= MAX_POSITION_ERROR) & (rotation <= MAX_ROTATION_ERROR) & within
     return float(good.double().mean())

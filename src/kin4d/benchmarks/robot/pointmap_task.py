@@ -62,8 +62,8 @@ class PointmapCase:
         limits = body.limits.numpy()
         middle, half = limits.mean(-1), np.ptp(limits, axis=-1) / 2
         phase = rng.uniform(0, 2 * np.pi, len(middle))
-        turn = 2 * np.pi * np.arange(frames)[:, None] / frames
-        q = middle + 0.6 * half * np.sin(turn * rng.integers(1, 3, len(middle)) + phase)
+        phase_angle = 2 * np.pi * np.arange(frames)[:, None] / frames
+        q = middle + 0.6 * half * np.sin(phase_angle * rng.integers(1, 3, len(middle)) + phase)
         camera = Camera.look_at(
             (1.7, -1.2, 0.9), (0.15, 0.0, 0.45), fov=42.0, width=width, height=height
         )

@@ -24,8 +24,8 @@ def ours(task: PointmapCase, *, cull: bool = False) -> Render:
 
     def render(frame: int) -> tuple[np.ndarray, np.ndarray]:
         matrices = image_matrix(camera) @ task.transforms[frame]
-        placed = project_vertices(surface.rest, surface.joints, surface.weights, matrices)
-        seen = rasterize_projected(placed, surface.faces, camera, cull=cull, threads=1)
+        projected = project_vertices(surface.rest, surface.joints, surface.weights, matrices)
+        seen = rasterize_projected(projected, surface.faces, camera, cull=cull, threads=1)
         return seen.face, seen.xyz[..., 2]
 
     return render
@@ -121,19 +121,19 @@ def warp_zbuffer(task: PointmapCase) -> Render:
 
     def render(frame: int) -> tuple[np.ndarray, np.ndarray]:
         image = task.vertices[frame] @ matrix[:, :3].T + matrix[:, 3]
-        placed = wp.array(image, dtype=wp.vec3d, device="cpu")
+        projected = wp.array(image, dtype=wp.vec3d, device="cpu")
         depth = wp.full(size, float("inf"), dtype=wp.float32, device="cpu")
         face = wp.full(size, -1, dtype=wp.int32, device="cpu")
-        wp.launch(kernel, len(faces), [placed, faces, depth, face], device="cpu")
+        wp.launch(kernel, len(faces), [projected, faces, depth, face], device="cpu")
         return face.numpy(), depth.numpy()
 
     return render
 
 
 def _warp_kernel(wp):
-    def rasterize(placed, faces, depth, face):
+    def rasterize(projected, faces, depth, face):
         f = wp.tid()
-        a, b, c = placed[faces[f][0]], placed[faces[f][1]], placed[faces[f][2]]
+        a, b, c = projected[faces[f][0]], projected[faces[f][1]], projected[faces[f][2]]
         near = wp.float64(NEAR)
         if a[2] < near or b[2] < near or c[2] < near:
             return

@@ -46,8 +46,10 @@ def joint_error(
 ) -> float:
     """Largest error (degrees) of the determined revolute coordinates, whole turns aside."""
     kinds = {joint.name: joint.kind for joint in body.joints}
-    asked = [kinds[name] == "revolute" and name not in undetermined for name in body.coordinates]
-    error = (found - true)[asked]
+    determined = [
+        kinds[name] == "revolute" and name not in undetermined for name in body.coordinates
+    ]
+    error = (found - true)[determined]
     return float(np.degrees(np.abs(np.angle(np.exp(1j * error)))).max(initial=0.0))
 
 

@@ -47,9 +47,9 @@ def synthetic_scan(
     """What a scanner would give of `body` at `q` [k].
 
     The links are posed and joined, cut into triangles of about `edge` (m), their vertices merged on
-    a randomly turned grid (across links too, so none of the URDF's triangles is left), everything
+    a randomly rotated grid (across links too, so none of the URDF's triangles is left), everything
     hidden inside is dropped, every vertex is moved by `noise` (m, one standard deviation per axis),
-    and the whole is put at a random place, orientation and `scale` (0.1 to 10 if None).
+    and the whole is put at a random position, orientation and `scale` (0.1 to 10 if None).
     """
     with torch.no_grad():
         poses = body.link_poses(torch.as_tensor(q, dtype=torch.float64)).numpy()

@@ -76,15 +76,15 @@ def run(
     learned, digests = load_rows(names)
     report = Report(notes=[*_NOTES], weights=digests)
     if not names:
-        report.notes.append("No weights were asked: none ship yet, and none were given.")
+        report.notes.append("No weights were evaluated: none ship yet, and none were given.")
     rows = {**TRIVIAL, **{name: model.imagine for name, model in learned.items()}}
-    asked = {name: rows[name] for name in (COMPOSITE, MODEL, BARE) if name in rows}
+    compared = {name: rows[name] for name in (COMPOSITE, MODEL, BARE) if name in rows}
     with open_cases(episodes, each=2 if quick else EACH, seed=seed) as cases:
         found = [
             _table(cases, rows),
             experiments.found_parts(cases, 2 if quick else 20),
-            experiments.near_miss_experiment(cases, asked, 2 if quick else 40, seed),
-            experiments.swapped_actions(cases, asked, 1 if quick else 12),
+            experiments.near_miss_experiment(cases, compared, 2 if quick else 40, seed),
+            experiments.swapped_actions(cases, compared, 1 if quick else 12),
         ]
         if MODEL in rows:
             found.append(experiments.perturbed_robots(cases, rows[MODEL], 1 if quick else 16, seed))

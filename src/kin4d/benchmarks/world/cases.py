@@ -54,10 +54,10 @@ class Cases:
         for store, made in zip(self.stores, self.made, strict=True):
             among = [number for some in _sets(store, made=made).values() for number in some]
             pairs = pair_numbers(store.lines, among)
-            for place in np.random.default_rng([seed, 1]).permutation(len(pairs)):
+            for index in np.random.default_rng([seed, 1]).permutation(len(pairs)):
                 if found == count:
                     return
-                hit, miss = (store.episode(one) for one in pairs[place])
+                hit, miss = (store.episode(one) for one in pairs[index])
                 pair = decisive_pair(hit, miss)
                 if pair is not None:
                     found += 1
@@ -87,7 +87,7 @@ def open_cases(episodes: Path | None, *, each: int, seed: int) -> Iterator[Cases
         for number, store in enumerate(stores):
             for name, numbers in _sets(store, made=made[number]).items():
                 order = np.random.default_rng([seed, 0]).permutation(len(numbers))
-                some = [(number, numbers[place]) for place in sorted(order[:each])]
+                some = [(number, numbers[index]) for index in sorted(order[:each])]
                 chosen.setdefault(name, []).extend(some)
         chosen = {name: some[:each] for name, some in chosen.items() if some}
         yield Cases(tuple(stores), made, chosen)

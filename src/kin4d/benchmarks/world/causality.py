@@ -1,4 +1,4 @@
-"""Causality: other actions, the same first frame. The right things must change.
+"""Causality: other actions, the same first frame. The right parts must change.
 
 The scene of one episode is simulated anew with the actions of another (same arm), so what would
 have happened is known exactly. Mostly the robot now misses what it moved before; a model that has
@@ -34,8 +34,8 @@ def swappable(episodes: Sequence[Episode]) -> list[tuple[Episode, Episode]]:
     """Experts' episodes in which something moves, each with another one of the same arm."""
     experts = [one for one in episodes if one.meta.get("kind") == "expert" and one.task in TASKS]
     pairs = []
-    for place, own in enumerate(experts):
-        later = [*experts[place + 1 :], *experts[:place]]
+    for index, own in enumerate(experts):
+        later = [*experts[index + 1 :], *experts[:index]]
         actor = next((one for one in later if one.robot == own.robot), None)
         if actor is not None and moving_parts(own):
             pairs.append((own, actor))
@@ -72,16 +72,16 @@ def causality(swap: Swap, predicted: Sequence[PointmapVideo]) -> dict[str, float
         predicted: The clips imagined for both.
 
     Returns:
-        `cosine`: of flow inside things, own actions and swapped ones alike, against the truth of
+        `cosine`: of flow inside moving parts, own and swapped actions alike, against the truth of
             each; NaN if nothing moves in either.
-        `off`, `way`: px: error and true way of parts' last places under the swapped actions.
+        `off`, `way`: px: error and true displacement of parts at the end, swapped actions.
         `predicted`, `true`: px: distance between the last positions under own and swapped actions,
             as imagined and in truth.
     """
     both = (swap.own, swap.other)
     parts = sorted({part for one in both for part in moving_parts(one)})
     cosines = [
-        flow_cosine(episode, video, _things(episode, parts))
+        flow_cosine(episode, video, _moving_parts(episode, parts))
         for episode, video in zip(both, predicted, strict=True)
     ]
     rows = [_part(both, part, predicted) for part in parts]
@@ -94,7 +94,7 @@ def causality(swap: Swap, predicted: Sequence[PointmapVideo]) -> dict[str, float
     }
 
 
-def _things(episode: Episode, parts: Sequence[int]) -> np.ndarray:
+def _moving_parts(episode: Episode, parts: Sequence[int]) -> np.ndarray:
     seen = np.zeros(episode.video.mask.shape, bool)
     for part in parts:
         seen |= part_mask(episode, part)
@@ -104,7 +104,7 @@ def _things(episode: Episode, parts: Sequence[int]) -> np.ndarray:
 def _part(
     episodes: tuple[Episode, Episode], part: int, predicted: Sequence[PointmapVideo]
 ) -> tuple[float, float, float, float]:
-    """Error, true way, imagined and true difference of a part's last places, px."""
+    """Error, true displacement, imagined and true difference of a part's last positions, px."""
     tracker, last = PartTracker(episodes, part), len(episodes[0]) - 1
     own, other = (tracker.find(video, last).centre for video in predicted)
     true_own, true_other = (path[-1] for path in tracker.paths)

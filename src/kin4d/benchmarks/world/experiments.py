@@ -64,12 +64,12 @@ def found_parts(cases: Cases, count: int) -> Report:
         for tracker in metrics.trackers:
             path = tracker.paths[0]
             for t in (int(frame) for frame in frames if tracker.visible(int(frame))):
-                for off, clip, place in (
+                for off, clip, true_centre in (
                     (truth, video, path[t]),
                     (still, copy, path[0]),
                     (slower, late, path[then[t]]),
                 ):
-                    off.append(float(np.linalg.norm(tracker.find(clip, t).centre - place)))
+                    off.append(float(np.linalg.norm(tracker.find(clip, t).centre - true_centre)))
                 ways.append(float(np.linalg.norm(path[t] - path[then[t]])))
     if not truth:
         return Report()

@@ -75,7 +75,7 @@ def _signed(video: np.ndarray) -> torch.Tensor:
 
 def fitted_codec(videos: Iterable[np.ndarray], *, channels: int = 48) -> PcaCodec:
     """The linear codec that loses least of the colours of videos [T, H, W, 3] uint8."""
-    # It is asked for colours alone: those of points are never looked at.
+    # For colours alone: distances of points are never used.
     return fit_pca(((signed, signed) for signed in map(_signed, videos)), channels)
 
 

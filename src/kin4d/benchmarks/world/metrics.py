@@ -77,7 +77,7 @@ class WorldMetrics:
         return [PartTracker([self.episode], part) for part in moving_parts(self.episode)]
 
     def colours(self, predicted: PointmapVideo) -> Score:
-        """PSNR (dB), SSIM and distance of latents in each region, sharpness where things move."""
+        """PSNR (dB), SSIM and distance of latents in each region, sharpness where parts move."""
         truth = self.episode.video
         alike = ssim_map(truth.rgb, predicted.rgb)
         far = None if self.codec is None else latent_map(self.codec, truth.rgb, predicted.rgb)

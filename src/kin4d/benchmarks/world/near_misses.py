@@ -14,7 +14,7 @@ from kin4d.episodes.episode import Episode
 from kin4d.geometry.pointmap import PointmapVideo
 
 APART = 3.0
-"""px between a part's last places in hit and miss, below which the two end alike in the image."""
+"""px between a part's last positions in hit and miss, below which the two end alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def outcomes(pair: NearMissPair, predicted: Sequence[PointmapVideo]) -> tuple[bo
     last = len(pair.hit) - 1
     right = []
     for number, video in enumerate(predicted):
-        place = tracker.find(video, last).centre
-        far = [float(np.linalg.norm(place - path[-1])) for path in tracker.paths]
+        end = tracker.find(video, last).centre
+        far = [float(np.linalg.norm(end - path[-1])) for path in tracker.paths]
         right.append(far[number] < far[1 - number])
     return right[0], right[1]

@@ -58,8 +58,8 @@ def part_flow(episode: Episode, frame: int, *, step: int = STEP) -> tuple[np.nda
     part = parts.mask[before][shown].astype(int) - FIRST
     since = parts.motions[frame] @ np.linalg.inv(parts.motions[before])
     points = video.xyz[before][shown].astype(np.float64)
-    placed = (since[part, :3, :3] @ points[..., None])[..., 0] + since[part, :3, 3]
-    pixels = replace(video.camera, pose=np.eye(4)).project(placed)[0]
+    moved = (since[part, :3, :3] @ points[..., None])[..., 0] + since[part, :3, 3]
+    pixels = replace(video.camera, pose=np.eye(4)).project(moved)[0]
     flow[shown] = pixels - np.stack([columns, rows], -1)
     size = (video.camera.width - 1, video.camera.height - 1)
     x, y = np.clip(np.nan_to_num(np.rint(pixels)), 0, size).astype(int).T

@@ -54,7 +54,7 @@ def _compared(a: np.ndarray, b: np.ndarray) -> PointError | None:
     a, b = (points[np.isfinite(points).all(-1)] for points in (a, b))
     if not len(a) or not len(b):
         return None
-    # Thousands of still pixels are one and the same vector: it is asked for once.
+    # Thousands of still pixels are one and the same vector: it is looked up once.
     (some_a, many_a), (some_b, many_b) = (_gathered(points) for points in (a, b))
     there, back = nearest_distances(some_a, some_b)
     ways = ((there, many_a / len(a)), (back, many_b / len(b)))

@@ -72,8 +72,8 @@ def part_path(episode: Episode, part: int) -> np.ndarray:
     if not seen.any():
         return np.full((len(video), 2), np.nan)
     centre = video.xyz[0][seen].mean(0, dtype=np.float64)
-    placed = parts.motions[:, part, :3, :3] @ centre + parts.motions[:, part, :3, 3]
-    return replace(video.camera, pose=np.eye(4)).project(placed)[0]
+    centres = parts.motions[:, part, :3, :3] @ centre + parts.motions[:, part, :3, 3]
+    return replace(video.camera, pose=np.eye(4)).project(centres)[0]
 
 
 def moving_parts(episode: Episode) -> list[int]:

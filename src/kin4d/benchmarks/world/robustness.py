@@ -22,7 +22,7 @@ SHIFT = 5
 """px, in a random direction along the image's sides."""
 
 TURN = 5.0
-"""Degrees about the optical axis, either way."""
+"""Degrees about the optical axis, in either direction."""
 
 Perturbation = Callable[[Observation, np.random.Generator], Observation]
 
@@ -62,7 +62,7 @@ def shift_robot(observation: Observation, rng: np.random.Generator) -> Observati
 
 
 def rotate_camera(observation: Observation, rng: np.random.Generator) -> Observation:
-    """The robot is turned about the middle of the image."""
+    """The robot is rotated about the middle of the image."""
     angle = np.radians(TURN) * rng.choice([-1, 1])
     c, s = np.cos(angle), np.sin(angle)
     x, y = observation.camera.K[:2, 2]

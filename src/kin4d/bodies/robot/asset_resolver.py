@@ -34,16 +34,16 @@ class AssetResolver:
         children, the description's parents and those parents' children; other paths relative to
         the description and to each root. A path that leaves its root is an `InputError`.
         """
-        places = self._places(uri)
+        candidates = self._candidates(uri)
         outside = False
-        for base, root, inside in places:
+        for base, root, inside in candidates:
             candidate = (base / inside).resolve()
             if not candidate.is_relative_to(root):
                 outside = True
             elif candidate.is_file():
                 return candidate
         if outside:
-            roots = dict.fromkeys(str(root) for _, root, _ in places)
+            roots = dict.fromkeys(str(root) for _, root, _ in candidates)
             raise InputError(
                 f"{self.description.name} names a file outside the folders it may read",
                 value=uri,
@@ -54,9 +54,9 @@ class AssetResolver:
 
     def tried(self, uri: str) -> str:
         """The folders looked in for `uri`, for error messages."""
-        return ", ".join(dict.fromkeys(str(base) for base, _, _ in self._places(uri)))
+        return ", ".join(dict.fromkeys(str(base) for base, _, _ in self._candidates(uri)))
 
-    def _places(self, uri: str) -> list[tuple[Path, Path, str]]:
+    def _candidates(self, uri: str) -> list[tuple[Path, Path, str]]:
         """(base, root, rest): `uri` may be base/rest, if that is inside root."""
         scheme, separator, rest = uri.partition("://")
         if not separator:

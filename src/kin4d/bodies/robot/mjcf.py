@@ -187,7 +187,7 @@ class _Reader:
         curve = Polynomial(polynomial)(Polynomial([-references[1], 1.0])) + references[0]
         curve = curve.trim(1e-12)
         if curve.degree() == 1 and follower in driven and leader not in driven:
-            # A straight line can be read the other way: the motor's joint leads.
+            # A straight line can be inverted: the motor's joint leads.
             offset, slope = curve.coef
             follower, leader, curve = leader, follower, Polynomial([-offset / slope, 1 / slope])
         if curve.degree() <= 1:

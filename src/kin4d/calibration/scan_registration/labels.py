@@ -21,7 +21,7 @@ def label_triangles(
     poses: np.ndarray,
     deviation: float,
 ) -> np.ndarray:
-    """[F] int64 link of each triangle: the nearest that faces the same way, with short borders.
+    """[F] int64 link of each triangle: the nearest that faces the same side, with short borders.
 
     Args:
         vertices: [V, 3] m, the scan in the body's frame.
@@ -61,7 +61,7 @@ def label_triangles(
 def _inside_out(
     centers: np.ndarray, normals: np.ndarray, samples: ScanSamples, poses: np.ndarray
 ) -> bool:
-    """Whether the scan's triangles face against the links': it was wound the other way round."""
+    """Whether the scan's triangles face against the links': its winding is reversed."""
     points, facing = samples.posed(poses)
     some = slice(None, None, max(1, len(centers) // 2000))
     near = np.asarray(KDTree(points).query(centers[some])[1])
@@ -78,8 +78,8 @@ def _misplacement(
     )
     found = np.isfinite(distance)
     cost = np.full(len(centers), 100.0)
-    turned = 1 - (normals[found] * facing[near[found]]).sum(-1)
-    cost[found] = (distance[found] / deviation) ** 2 + AGREEMENT * turned
+    misalignment = 1 - (normals[found] * facing[near[found]]).sum(-1)
+    cost[found] = (distance[found] / deviation) ** 2 + AGREEMENT * misalignment
     return np.minimum(cost, 100.0)
 
 

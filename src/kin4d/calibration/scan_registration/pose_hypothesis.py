@@ -59,9 +59,9 @@ def posed_points(
 ) -> tuple[Tensor, Tensor]:
     """Points and unit normals [..., N, 3] of samples on links at `transforms` [..., L, 4, 4]."""
     matrix = transforms[..., link, :3, :]
-    turned = (matrix[..., :3] @ torch.stack([points, normals], -1)).unbind(-1)
-    placed, normal = turned[0] + matrix[..., 3], turned[1]
-    return placed, normal / normal.norm(dim=-1, keepdim=True)
+    rotated = (matrix[..., :3] @ torch.stack([points, normals], -1)).unbind(-1)
+    positions, normal = rotated[0] + matrix[..., 3], rotated[1]
+    return positions, normal / normal.norm(dim=-1, keepdim=True)
 
 
 def plane_rows(
@@ -69,12 +69,12 @@ def plane_rows(
     guess: PoseHypothesis,
     link: Tensor,
     points: Tensor,
-    placed: Tensor,
+    positions: Tensor,
     normal: Tensor,
 ) -> Tensor:
-    """d (normal . placed) / d (log scale, shift, turn, q): [B, N, 7 + k].
+    """d (normal . positions) / d (log scale, translation, rotation, q): [B, N, 7 + k].
 
-    Samples `points` [N, 3] of `link` [N], sorted by link, stand at `placed` [B, N, 3]; `normal`
+    Samples `points` [N, 3] of `link` [N], sorted by link, stand at `positions` [B, N, 3]; `normal`
     [B, N, 3] is taken as constant.
     """
     motion = body.link_jacobian(guess.q)[:, :, :3].flatten(2, 3)
@@ -84,8 +84,8 @@ def plane_rows(
     ids, counts = link.unique_consecutive(return_counts=True)
     parts = zip(ids.tolist(), outer.split(counts.tolist(), 1), strict=True)
     along = torch.cat([part @ motion[:, i] for i, part in parts], 1)
-    stretch = (normal * placed).sum(-1, keepdim=True)
-    return torch.cat([stretch, normal, torch.linalg.cross(placed, normal), along], -1)
+    stretch = (normal * positions).sum(-1, keepdim=True)
+    return torch.cat([stretch, normal, torch.linalg.cross(positions, normal), along], -1)
 
 
 def step_hypothesis(guess: PoseHypothesis, step: Tensor) -> PoseHypothesis:

@@ -35,7 +35,7 @@ class RefinedPose:
         cost: Mean squared distance in both directions, in tolerances, each at most one.
         residual: Root mean square distance (m) of the scan's samples that fit.
         coverage: Share of the scan's samples that fit.
-        information: [7 + k, 7 + k] what the matches say about (log scale, shift, turn, q).
+        information: [7 + k, 7 + k] of (log scale, translation, rotation, q).
     """
 
     guess: PoseHypothesis
@@ -46,7 +46,7 @@ class RefinedPose:
 
 
 class PoseRefiner:
-    """Iterated closest points, both ways, on one scan and one body. Lengths in metres."""
+    """Iterative closest points, in both directions, on one scan and one body. Lengths in metres."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class PoseRefiner:
         self._tree = KDTree(scan.points)
         self._scan_points = torch.from_numpy(scan.points)
         self._scan_normals = torch.from_numpy(scan.normals)
-        self._asked = torch.from_numpy(rng.permutation(len(scan.link))[:4000])
+        self._queried = torch.from_numpy(rng.permutation(len(scan.link))[:4000])
 
     def refine(self, guesses: PoseHypothesis, costs: Tensor) -> list[RefinedPose]:
         """The guesses (best first) that cost little more than the best, refined."""
@@ -76,23 +76,25 @@ class PoseRefiner:
         """Coordinates that can change, with whatever else has to, and hardly leave the scan."""
         ridge = 1e-9 * fit.information.diagonal().mean() * torch.eye(len(fit.information))
         spread = torch.linalg.inv(fit.information + ridge)
-        before, home = self._gaps(fit.guess), self._placed(fit.guess)[0]
+        before, home = self._gaps(fit.guess), self._positions(fit.guess)[0]
         loose = []
         for c, name in enumerate(self.body.coordinates):
-            way = spread[7 + c] / spread[7 + c, 7 + c]
-            nudged = step_hypothesis(fit.guess, 1e-4 * way[None])
-            pace = 1e4 * (self._placed(nudged)[0] - home).norm(dim=-1).max().clamp_min(1e-12)
-            moved = step_hypothesis(fit.guess, (self.reach / pace).clamp_max(0.35) * way[None])
-            shift = (self._placed(moved)[0] - home).norm(dim=-1)
-            far = shift >= 0.3 * shift.max()
+            direction = spread[7 + c] / spread[7 + c, 7 + c]
+            nudged = step_hypothesis(fit.guess, 1e-4 * direction[None])
+            pace = 1e4 * (self._positions(nudged)[0] - home).norm(dim=-1).max().clamp_min(1e-12)
+            moved = step_hypothesis(
+                fit.guess, (self.reach / pace).clamp_max(0.35) * direction[None]
+            )
+            displacement = (self._positions(moved)[0] - home).norm(dim=-1)
+            far = displacement >= 0.3 * displacement.max()
             seen = (self._gaps(moved).square() - before.square())[far].mean().clamp_min(0)
-            if seen.sqrt() <= SHOWS * shift[far].square().mean().sqrt():
+            if seen.sqrt() <= SHOWS * displacement[far].square().mean().sqrt():
                 loose.append(name)
         return tuple(loose)
 
     def ambiguous(self, best: RefinedPose, fits: list[RefinedPose]) -> tuple[str, ...]:
         """Coordinates whose values in another fit move samples far, to where they lie as well."""
-        home, gaps = self._placed(best.guess)[0], self._gaps(best.guess).square()
+        home, gaps = self._positions(best.guess)[0], self._gaps(best.guess).square()
         doubtful = set()
         for fit in fits:
             moved = self._moved(fit.guess, home)
@@ -107,17 +109,17 @@ class PoseRefiner:
 
     def _moved(self, guess: PoseHypothesis, home: Tensor) -> Tensor:
         """[N] whether samples stand far from where they are at `home` [N, 3]."""
-        return (self._placed(guess)[0] - home).norm(dim=-1) > self.reach
+        return (self._positions(guess)[0] - home).norm(dim=-1) > self.reach
 
-    def _placed(self, guess: PoseHypothesis) -> tuple[Tensor, Tensor]:
+    def _positions(self, guess: PoseHypothesis) -> tuple[Tensor, Tensor]:
         transforms = guess.link_transforms(self.body)[0]
         return posed_points(transforms, self._link, self._points, self._normals)
 
     def _gaps(self, guess: PoseHypothesis) -> Tensor:
         """[N] distance (m) of the body's samples from the scan's surface, at most the reach."""
-        placed, _ = self._placed(guess)
-        near, found = _nearest(self._tree, placed, 2 * self.reach)
-        gap = (self._scan_normals[near] * (placed - self._scan_points[near])).sum(-1).abs()
+        positions, _ = self._positions(guess)
+        near, found = _nearest(self._tree, positions, 2 * self.reach)
+        gap = (self._scan_normals[near] * (positions - self._scan_points[near])).sum(-1).abs()
         return torch.where(found, gap.clamp_max(self.reach), self.reach)
 
     def _fit(self, guess: PoseHypothesis, *, rounds: int = 30) -> RefinedPose:
@@ -132,16 +134,16 @@ class PoseRefiner:
             if step.abs().max() < 3e-5 or len(matched) < HOPELESS * gap.numel():
                 break
             reach = min(max(6 * float(matched.median()), 0.1 * self.reach), self.reach)
-        rows, gap, weight, asked = self._matches(guess, self.reach)
+        rows, gap, weight, from_scan = self._matches(guess, self.reach)
         off = (gap / (self.reach / 3)).abs().where(weight > 0, torch.inf).clamp_max(1).square()
         lies = off < 1
         shown = weight.where(weight > 0, 1.0)
-        fitting = gap[asked & lies]
+        fitting = gap[from_scan & lies]
         return RefinedPose(
             guess=guess,
-            cost=float(off[asked].mean() + (off * shown)[~asked].mean()),
+            cost=float(off[from_scan].mean() + (off * shown)[~from_scan].mean()),
             residual=float(fitting.square().mean().sqrt()) if len(fitting) else float("inf"),
-            coverage=float(lies[asked].double().mean()),
+            coverage=float(lies[from_scan].double().mean()),
             information=(rows * (weight * lies)[:, None]).mT @ rows,
         )
 
@@ -153,26 +155,33 @@ class PoseRefiner:
         Returns:
             rows: [M, 7 + k] derivatives of `gap`.
             gap: [M] m, along the body's normal.
-            weight: [M], zero for pairs that are too far apart or face different ways.
-            asked: [M] bool, whether the pair was found from the scan.
+            weight: [M], zero for pairs that are too far apart or face different directions.
+            from_scan: [M] bool, whether the pair was found from the scan.
         """
-        placed, normals = self._placed(guess)
-        near_body, by_scan = _nearest(KDTree(placed.numpy()), self._scan_points[self._asked], reach)
-        near_scan, by_body = _nearest(self._tree, placed, reach)
-        ours = torch.cat([near_body, torch.arange(len(placed))])
-        theirs = torch.cat([self._asked, near_scan])
+        positions, normals = self._positions(guess)
+        near_body, by_scan = _nearest(
+            KDTree(positions.numpy()), self._scan_points[self._queried], reach
+        )
+        near_scan, by_body = _nearest(self._tree, positions, reach)
+        ours = torch.cat([near_body, torch.arange(len(positions))])
+        theirs = torch.cat([self._queried, near_scan])
         found = torch.cat([by_scan, by_body])
-        asked = torch.arange(len(ours)) < len(self._asked)
+        from_scan = torch.arange(len(ours)) < len(self._queried)
         order = ours.argsort()
-        ours, theirs, asked, found = ours[order], theirs[order], asked[order], found[order]
+        ours, theirs, from_scan, found = ours[order], theirs[order], from_scan[order], found[order]
         normal = normals[ours]
-        away = placed[ours] - self._scan_points[theirs]
+        away = positions[ours] - self._scan_points[theirs]
         rows = plane_rows(
-            self.body, guess, self._link[ours], self._points[ours], placed[None, ours], normal[None]
+            self.body,
+            guess,
+            self._link[ours],
+            self._points[ours],
+            positions[None, ours],
+            normal[None],
         )[0]
         fits = found & ((normal * self._scan_normals[theirs]).sum(-1) > 0.3)
-        weight = torch.where(asked, 1.0, self._shown[ours]) * fits
-        return rows, (normal * away).sum(-1), weight, asked
+        weight = torch.where(from_scan, 1.0, self._shown[ours]) * fits
+        return rows, (normal * away).sum(-1), weight, from_scan
 
 
 def _nearest(tree: KDTree, points: Tensor, bound: float) -> tuple[Tensor, Tensor]:

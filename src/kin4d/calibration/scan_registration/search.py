@@ -1,6 +1,6 @@
 """Finding a body in a scan without a first guess: one link is found anywhere, the others follow.
 
-The anchor, a large link of distinctive shape, is laid on the scan in very many ways: each puts one
+The anchor, a large link of distinctive shape, is laid on the scan in very many poses: each puts one
 of its points on one of the scan's, normal on normal, at some spin. The best survive, and the tree
 is grown from them link by link: the next joint is swept through its range, the best values of all
 guesses are kept, and everything placed so far is refined together.
@@ -152,7 +152,7 @@ class HypothesisSearch:
             guess = self._sweep(guess, cost, anchor, unknown, won)
             placed += won
             active[unknown] = True
-            guess, cost = self._settled(guess, self.probe.of_links(placed), active)
+            guess, cost = self._refined(guess, self.probe.of_links(placed), active)
         if up is not None:
             upright = self._upright(guess.similarity, up)
             guess, cost = guess[upright], cost[upright]
@@ -182,9 +182,11 @@ class HypothesisSearch:
         found = []
         for point, frame in zip(probe.points[:10], _frames(probe.normals[:10]), strict=False):
             theirs = _frames(self.field.normals[targets])
-            turn = (theirs[:, None] @ spin @ frame.mT).flatten(0, 1)
-            shift = self.field.points[targets].repeat_interleave(len(spin), 0) - turn @ point
-            laid = rigid(turn, shift)
+            rotation = (theirs[:, None] @ spin @ frame.mT).flatten(0, 1)
+            translation = (
+                self.field.points[targets].repeat_interleave(len(spin), 0) - rotation @ point
+            )
+            laid = rigid(rotation, translation)
             if up is not None:
                 laid = laid[self._upright(laid, up)]
             rough = self._misfit(laid[:, None], few)
@@ -193,7 +195,7 @@ class HypothesisSearch:
         cost = self._misfit(laid[:, None], probe)
         best = cost.topk(min(4 * self.beam, len(cost)), largest=False).indices
         guess = PoseHypothesis(laid[best], q.expand(len(best), -1))
-        return self._settled(
+        return self._refined(
             guess, self.probe.of_links(group), torch.zeros(len(q), dtype=torch.bool)
         )
 
@@ -227,7 +229,7 @@ class HypothesisSearch:
         back = rigid_inverse(self.body.link_poses(q)[:, anchor])
         return PoseHypothesis(held.repeat_interleave(len(values), 0) @ back, q)
 
-    def _settled(
+    def _refined(
         self, guess: PoseHypothesis, probe: LinkTemplate, active: Tensor
     ) -> tuple[PoseHypothesis, Tensor]:
         """The guesses refined on the links placed so far, without doubles, best `beam` first."""

@@ -45,10 +45,10 @@ class ScanSamples:
 
 def sample_scan(mesh: Mesh, count: int, *, seed: int, link: int = 0) -> ScanSamples:
     """`count` points of `mesh`, spread evenly by area."""
-    places = sample_surface(mesh, count, seed=seed)
+    surface_points = sample_surface(mesh, count, seed=seed)
     return ScanSamples(
-        points=places.points(mesh.vertices),
-        normals=places.normals(mesh.vertices),
+        points=surface_points.points(mesh.vertices),
+        normals=surface_points.normals(mesh.vertices),
         area=np.full(count, mesh.face_areas.sum() / count),
         link=np.full(count, link),
     )
@@ -80,12 +80,12 @@ def exposure(points: np.ndarray, normals: np.ndarray, area: float) -> np.ndarray
         area: Of the surface, m^2.
     """
     pixel = np.sqrt(6 * area / len(points))  # Six samples a pixel: few are without one.
-    asked, front, back = np.zeros((3, len(points)))
+    facing_count, front, back = np.zeros((3, len(points)))
     for view in _directions(40):
         frame = np.linalg.svd(view[None])[2][1:]
-        place = np.floor(points @ frame.T / pixel).astype(np.int64)
-        place -= place.min(0)
-        cell = place @ (1, place[:, 0].max() + 1)
+        cells = np.floor(points @ frame.T / pixel).astype(np.int64)
+        cells -= cells.min(0)
+        cell = cells @ (1, cells[:, 0].max() + 1)
         facing = normals @ view
         foremost = np.zeros(cell.max() + 1, np.int64)
         order = np.argsort(points @ view)
@@ -94,10 +94,10 @@ def exposure(points: np.ndarray, normals: np.ndarray, area: float) -> np.ndarray
         above = ((points - points[first]) * normals[first]).sum(-1) * np.sign(facing[first])
         square = np.abs(facing) > 0.6
         seen = square & (above > -0.35 * pixel)
-        asked += square
+        facing_count += square
         front += seen & (facing > 0)
         back += seen & (facing < 0)
-    return np.where(front + back > 0.09 * asked, np.where(front >= back, 1, -1), 0)
+    return np.where(front + back > 0.09 * facing_count, np.where(front >= back, 1, -1), 0)
 
 
 def _directions(count: int) -> np.ndarray:
@@ -113,7 +113,7 @@ def exposed_links(
 ) -> ScanSamples:
     """The samples that usually show, in random poses; `area` is weighted by how often they do.
 
-    Normals are turned to the outside, so a link exported inside out does no harm.
+    Normals point outward, so a link exported inside out does no harm.
     """
     low, high = finite_limits(body).T
     votes = []
@@ -124,20 +124,20 @@ def exposed_links(
     votes = np.array(votes)
     often = np.abs(votes).mean(0)
     sign = np.where(votes.sum(0) < 0, -1.0, 1.0)
-    turned = ScanSamples(
+    outward = ScanSamples(
         samples.points, samples.normals * sign[:, None], samples.area * often, samples.link
     )
-    return turned[often > 0.3]
+    return outward[often > 0.3]
 
 
 def finite_limits(body: ArticulatedBodyBase) -> np.ndarray:
-    """[k, 2] bounds worth searching: a full turn where a joint has no limits or wider ones."""
+    """[k, 2] bounds worth searching: 2 pi where a joint has no limits or wider ones."""
     limits = body.limits.numpy()
     return np.where(limits[:, 1:] - limits[:, :1] > 2 * np.pi, (-np.pi, np.pi), limits)
 
 
 class NearField:
-    """The nearest of a scan's samples to any place, looked up in a grid.
+    """The nearest of a scan's samples to any point, looked up in a grid.
 
     Attributes:
         points: [M, 3] float32.
@@ -150,10 +150,10 @@ class NearField:
         margin = 0.06 * np.ptp(points, axis=0).max()
         low = points.min(0) - margin
         self._cell = float((np.ptp(points, axis=0).max() + 2 * margin) / cells)
-        place = ((points - low) / self._cell).astype(int)
-        shape = place.max(0) + 1 + int(margin / self._cell)
+        index = ((points - low) / self._cell).astype(int)
+        shape = index.max(0) + 1 + int(margin / self._cell)
         sample = np.full(shape, -1, np.int32)
-        sample[tuple(place.T)] = np.arange(len(points))
+        sample[tuple(index.T)] = np.arange(len(points))
         nearest = ndimage.distance_transform_edt(
             sample < 0, return_distances=False, return_indices=True
         )

@@ -194,7 +194,7 @@ def limit_rows(
         velocities: [k] at the start of the step.
         column: Of the first coordinate.
         h: Seconds.
-        back: 1/s: part of the way beyond a limit that is taken back per second.
+        back: 1/s: part of the excess beyond a limit that is taken back per second.
     """
     for c in range(len(hit)):
         at, i = first + c, hit[c]

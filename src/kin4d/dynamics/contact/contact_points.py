@@ -17,7 +17,7 @@ def contact_points(body: Body, count: int, *, max_vertices: int = 40_000) -> Sur
     """`count` points of the rest surface (fewer if it has fewer), as evenly spread as can be.
 
     Corners come first: up to three quarters of the points are vertices of the parts' convex hulls,
-    which are what meets flat things; the others are spread over vertices and triangles. Of meshes
+    which are what meets flat surfaces; the others are spread over vertices and triangles. Of meshes
     with more than `max_vertices` a random part of them is considered.
     """
     mesh, rng = body.rest, np.random.default_rng(0)

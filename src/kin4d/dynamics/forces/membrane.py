@@ -12,7 +12,7 @@ from kin4d.errors import InputError
 
 
 class Membrane(Force):
-    """Elastic energy of a sheet that resists being stretched, and gives way when pressed.
+    """Elastic energy of a sheet that resists being stretched, and does not resist compression.
 
     A thin sheet that is pressed in its plane wrinkles instead, in folds finer than a body's
     coordinates can show, at next to no cost. That is tension field theory: of the energy of a
@@ -113,9 +113,9 @@ def _strain_energy(corners, jacobians, rest, weights, poisson):
                 dxx += axes[0, i] * slopes[i, j]
                 dyy += axes[1, i] * slopes[3 + i, j]
                 dxy += 0.5 * (axes[0, i] * slopes[3 + i, j] + axes[1, i] * slopes[i, j])
-            turned = 0.5 * (dxx - dyy) * c2 + dxy * s2
-            strains[0, j] = 0.5 * (dxx + dyy) + turned
-            strains[1, j] = 0.5 * (dxx + dyy) - turned
+            rotated = 0.5 * (dxx - dyy) * c2 + dxy * s2
+            strains[0, j] = 0.5 * (dxx + dyy) + rotated
+            strains[1, j] = 0.5 * (dxx + dyy) - rotated
             strains[2, j] = dxy * c2 - 0.5 * (dxx - dyy) * s2
         if least <= -poisson * most:  # wrinkled: tension in one direction only
             first, second, shear = weight * most, 0.0, 2 * weight * most / (most - least)

@@ -18,7 +18,7 @@ class CaptionModel:
 
     Args:
         weights: A folder, or a hub's id; see `load_model`.
-        prompt: What it is asked.
+        prompt: The question to the model.
         frames: How many frames it is shown, spread evenly.
         max_tokens: Longest answer.
         device: Where it runs.
@@ -63,6 +63,6 @@ def template_caption(task: str, *, seed: int = 0) -> str:
     words = task.replace("_", " ").split()
     if not words:
         return ""
-    verb, *thing = words
-    what = f"{verb} the {' '.join(thing)}" if thing else verb
+    verb, *rest = words
+    what = f"{verb} the {' '.join(rest)}" if rest else verb
     return _FORMS[seed % len(_FORMS)].format(what)

@@ -102,7 +102,7 @@ def _robust_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 def _kind_of(config: Any) -> str:
-    said = getattr(config, "depth_estimation_type", None)
-    if said is not None:
-        return "metric" if said == "metric" else "inverse"
+    declared = getattr(config, "depth_estimation_type", None)
+    if declared is not None:
+        return "metric" if declared == "metric" else "inverse"
     return "inverse" if config.model_type in _INVERSE else "metric"

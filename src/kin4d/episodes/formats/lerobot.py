@@ -104,7 +104,7 @@ class LeRobotFolder:
         """Episode number `index`; an `Episode` if kin4d wrote the folder, geometry included."""
         if self.descriptions is not None and DEPTH in self.features:
             return self._episode(index, self.descriptions[index])
-        said = self.episodes[index]
+        entry = self.episodes[index]
         table = self.table(index)
         names = self._names()
         motions = {
@@ -112,12 +112,12 @@ class LeRobotFolder:
             for name, key in (("state", STATE), ("action", ACTION))
             if key in self.features
         }
-        tasks = said.get("tasks") or [""]
+        tasks = entry.get("tasks") or [""]
         success = None
         if "next.success" in table.column_names:
             success = bool(column(table, "next.success", self.path).any())
         return Recording(
-            name=f"{said['episode_index']:06d}",
+            name=f"{entry['episode_index']:06d}",
             motions=motions,
             views={key.rpartition(".")[2]: self.view(index, key) for key in self.cameras},
             language=tasks[0],
@@ -132,19 +132,19 @@ class LeRobotFolder:
         """Keys of features that are images of colour."""
         return [
             key
-            for key, said in self.features.items()
-            if said["dtype"] in ("video", "image") and key.startswith("observation.image")
+            for key, feature in self.features.items()
+            if feature["dtype"] in ("video", "image") and key.startswith("observation.image")
         ]
 
     def table(self, index: int) -> Any:
         """The rows of an episode, as a pyarrow table; missing columns are an `InputError`."""
-        said = self.episodes[index]
-        number = said["episode_index"]
+        entry = self.episodes[index]
+        number = entry["episode_index"]
         if self.version.startswith("v2."):
             file = self._file("data_path", number)
             table = read_table(file)
         else:
-            where = {name: said[f"data/{name}"] for name in ("chunk_index", "file_index")}
+            where = {name: entry[f"data/{name}"] for name in ("chunk_index", "file_index")}
             file = self._file("data_path", number, **where)
             table = read_table(file, episode=number)
         numeric = [key for key, one in self.features.items() if one["dtype"] != "video"]
@@ -154,38 +154,38 @@ class LeRobotFolder:
                 f"{file} lacks columns that meta/info.json promises: {', '.join(missing)}",
                 value=table.column_names,
             )
-        if table.num_rows != said.get("length", table.num_rows):
+        if table.num_rows != entry.get("length", table.num_rows):
             raise InputError(
                 f"episode {number} of {self.path} has another length than its metadata says",
                 value=table.num_rows,
-                allowed=f"{said['length']} rows",
+                allowed=f"{entry['length']} rows",
             )
         return table
 
     def view(self, index: int, key: str) -> CameraStream:
         """One camera of an episode."""
-        said, camera = self.episodes[index], self._camera(index)
+        entry, camera = self.episodes[index], self._camera(index)
         if self.features[key]["dtype"] == "image":
             return CameraStream(read=partial(self._images, index, key), camera=camera)
-        number = said["episode_index"]
+        number = entry["episode_index"]
         if self.version.startswith("v2."):
             file = self._file("video_path", number, video_key=key)
             return CameraStream(read=partial(read_frames, file), camera=camera)
-        place = {name: said[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}
-        file = self._file("video_path", number, video_key=key, **place)
-        start = said[f"videos/{key}/from_timestamp"]
-        return CameraStream(read=partial(_slice, file, start, said["length"]), camera=camera)
+        indices = {name: entry[f"videos/{key}/{name}"] for name in ("chunk_index", "file_index")}
+        file = self._file("video_path", number, video_key=key, **indices)
+        start = entry[f"videos/{key}/from_timestamp"]
+        return CameraStream(read=partial(_slice, file, start, entry["length"]), camera=camera)
 
     def _camera(self, index: int) -> Camera | None:
         """The camera in the robot's base frame, if kin4d wrote the folder."""
         if self.descriptions is None:
             return None
-        said = self.descriptions[index]
-        camera = camera_from_metadata(said)
-        return replace(camera, pose=np.linalg.inv(np.array(said["base"])) @ camera.pose)
+        metadata = self.descriptions[index]
+        camera = camera_from_metadata(metadata)
+        return replace(camera, pose=np.linalg.inv(np.array(metadata["base"])) @ camera.pose)
 
-    def _episode(self, index: int, said: dict[str, Any]) -> Episode:
-        table, camera = self.table(index), camera_from_metadata(said)
+    def _episode(self, index: int, metadata: dict[str, Any]) -> Episode:
+        table, camera = self.table(index), camera_from_metadata(metadata)
         frames, _ = self.view(index, IMAGES).read()
         depth = decode_images(table, DEPTH).astype(np.float32) / 1000
         depth[depth == 0] = np.nan
@@ -196,7 +196,7 @@ class LeRobotFolder:
             mask=decode_images(table, MASK),
             camera=camera,
             fps=self.fps,
-            names=tuple(said["bodies"]),
+            names=tuple(metadata["bodies"]),
         )
         joints = column(table, STATE, self.path) if STATE in self.features else None
         values = gripper = None
@@ -204,7 +204,9 @@ class LeRobotFolder:
             values = column(table, ACTION, self.path).astype(np.float64)
             if self.features[ACTION]["names"][-1] == "gripper":
                 values, gripper = values[:, :-1], values[:, -1]
-        episode = episode_from_metadata(said, video, joints=joints, actions=values, gripper=gripper)
+        episode = episode_from_metadata(
+            metadata, video, joints=joints, actions=values, gripper=gripper
+        )
         if episode.actions is None:
             return episode
         return replace(episode, actions=shift_actions(episode.actions, 1))
@@ -213,10 +215,10 @@ class LeRobotFolder:
         table = self.table(index)
         return decode_images(table, key), column(table, "timestamp", self.path)
 
-    def _file(self, template: str, number: int, **places: Any) -> Path:
+    def _file(self, template: str, number: int, **indices: Any) -> Path:
         chunk = number // int(self.info.get("chunks_size", 1000))
         try:
-            name = self.info[template].format(episode_chunk=chunk, episode_index=number, **places)
+            name = self.info[template].format(episode_chunk=chunk, episode_index=number, **indices)
         except (KeyError, AttributeError, ValueError, IndexError) as error:
             raise InputError(
                 f"'{template}' in {self.path}/meta/info.json cannot be used: {error!r}",

@@ -75,8 +75,8 @@ def write_table(columns: Mapping[str, Any], features: Mapping[str, Any], path: P
         else:
             arrays[name] = arrow.FixedSizeListArray.from_arrays(plain, size)
             described[name] = {"feature": value, "length": size, "_type": "Sequence"}
-    said = {"huggingface": json.dumps({"info": {"features": described}})}
-    table = arrow.table(arrays).replace_schema_metadata(said)
+    metadata = {"huggingface": json.dumps({"info": {"features": described}})}
+    table = arrow.table(arrays).replace_schema_metadata(metadata)
     with atomic_path(path) as temporary:
         parquet.write_table(table, temporary, compression="snappy")
 
@@ -94,7 +94,7 @@ def write_rows(rows: Sequence[Mapping[str, Any]], path: Path, *, index: str | No
     if index is not None:
         others = [name for name in table.column_names if name != index]
         kinds = dict.fromkeys(others, ("int64", "int64")) | {index: ("unicode", "object")}
-        said = {
+        metadata = {
             "index_columns": [index],
             "column_indexes": [],
             "columns": [
@@ -106,7 +106,7 @@ def write_rows(rows: Sequence[Mapping[str, Any]], path: Path, *, index: str | No
             "pandas_version": "2.0.0",
         }  # fmt: skip
         table = table.select([*others, index])
-        table = table.replace_schema_metadata({"pandas": json.dumps(said)})
+        table = table.replace_schema_metadata({"pandas": json.dumps(metadata)})
     with atomic_path(path) as temporary:
         parquet.write_table(table, temporary, compression="snappy")
 

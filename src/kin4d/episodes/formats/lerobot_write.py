@@ -151,13 +151,13 @@ class _Writer:
             else np.concatenate([one[name] for one in tables])
             for name in tables[0]
         }
-        place = {"chunk_index": chunk, "file_index": file}
-        place |= {"episode_chunk": chunk, "episode_index": self.files}
+        indices = {"chunk_index": chunk, "file_index": file}
+        indices |= {"episode_chunk": chunk, "episode_index": self.files}
         names = _V3 if self.version == "v3.0" else _V2
-        write_table(whole, self.features, folder / names["data_path"].format(**place))
+        write_table(whole, self.features, folder / names["data_path"].format(**indices))
         write_video(
             np.concatenate([one.video.rgb for one in block]),
-            folder / names["video_path"].format(video_key=IMAGES, **place),
+            folder / names["video_path"].format(video_key=IMAGES, **indices),
             fps=self.fps,
             key_every=2,
         )

@@ -41,19 +41,19 @@ class RldsFiles:
         files = [path] if path.is_file() else sorted(path.glob("*.tfrecord*"))
         if not files:
             raise InputError(f"{path} holds no TFRecord files", allowed="*.tfrecord*")
-        self._places = [
-            (file, number, place)
+        self._spans = [
+            (file, number, span)
             for file in files
-            for number, place in enumerate(record_offsets(file))
+            for number, span in enumerate(record_offsets(file))
         ]
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._spans)
 
     def read(self, index: int) -> Recording:
         """Episode number `index`."""
-        file, number, place = self._places[index]
-        found = _recording(number, read_example(file, number, place), file)
+        file, number, span = self._spans[index]
+        found = _recording(number, read_example(file, number, span), file)
         return replace(found, name=f"{index:06d}")
 
 

@@ -84,8 +84,9 @@ class Robo4DFolder:
             None if kept.get(key) is None else np.array(kept[key])
             for key in ("joints", "actions", "gripper")
         )
-        said = kept["episode"]
-        return episode_from_metadata(said, video, joints=joints, actions=actions, gripper=gripper)
+        return episode_from_metadata(
+            kept["episode"], video, joints=joints, actions=actions, gripper=gripper
+        )
 
 
 def write_robo4d(

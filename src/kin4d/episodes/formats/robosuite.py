@@ -103,8 +103,10 @@ def _recording(file: Any, path: Path, demo: str, name: str) -> Recording:
         if images.ndim == 4 and images.shape[-1] == 3:
             camera = key.removesuffix("_rgb").removesuffix("_image")
             read = partial(_images, path, f"data/{demo}/obs/{key}", fps, upside_down)
-            placed = cameras.get(camera)
-            views[camera] = CameraStream(read=read, camera=placed and placed(*images.shape[2:0:-1]))
+            make_camera = cameras.get(camera)
+            views[camera] = CameraStream(
+                read=read, camera=make_camera and make_camera(*images.shape[2:0:-1])
+            )
     return Recording(
         name=name,
         motions={"state_joint": state, "action_pose_delta": _commands(group, arguments, fps)},
@@ -124,8 +126,10 @@ def _commands(group: Any, arguments: dict[str, Any], fps: float) -> Actions:
     values = np.asarray(group["actions"], np.float64)
     if values.ndim != 2 or values.shape[1] != 7:
         raise InputError("actions are [T, 7]: OSC_POSE and gripper", value=values.shape)
-    said = arguments.get("env_kwargs", {}).get("controller_configs", {})
-    reach = said.get("output_max", _OUTPUT_MAX) if isinstance(said, dict) else _OUTPUT_MAX
+    controller = arguments.get("env_kwargs", {}).get("controller_configs", {})
+    reach = (
+        controller.get("output_max", _OUTPUT_MAX) if isinstance(controller, dict) else _OUTPUT_MAX
+    )
     return Actions(
         kind="pose_delta",
         values=values[:, :6].clip(-1.0, 1.0) * np.asarray(reach, np.float64),

@@ -22,13 +22,13 @@ Feature = np.ndarray | list[bytes]
 
 def read_examples(path: str | Path) -> Iterator[dict[str, Feature]]:
     """Features by name of each example: float32 [n], int64 [n], or a list of bytes."""
-    for number, place in enumerate(record_offsets(path)):
-        yield read_example(path, number, place)
+    for number, span in enumerate(record_offsets(path)):
+        yield read_example(path, number, span)
 
 
-def read_example(path: str | Path, number: int, place: tuple[int, int]) -> dict[str, Feature]:
+def read_example(path: str | Path, number: int, span: tuple[int, int]) -> dict[str, Feature]:
     """Features of one example, whose `place` is that of record `number` in `record_offsets`."""
-    record = _read_record(Path(path), number, place)
+    record = _read_record(Path(path), number, span)
     try:
         return parse_example(record)
     except (IndexError, KeyError, ValueError) as error:
@@ -37,8 +37,8 @@ def read_example(path: str | Path, number: int, place: tuple[int, int]) -> dict[
 
 def read_records(path: str | Path) -> Iterator[bytes]:
     """The data of each record; a broken checksum or a cut file is an `InputError`."""
-    for number, place in enumerate(record_offsets(path)):
-        yield _read_record(Path(path), number, place)
+    for number, span in enumerate(record_offsets(path)):
+        yield _read_record(Path(path), number, span)
 
 
 def record_offsets(path: str | Path) -> Iterator[tuple[int, int]]:
@@ -64,8 +64,8 @@ def record_offsets(path: str | Path) -> Iterator[tuple[int, int]]:
         count += 1
 
 
-def _read_record(path: Path, number: int, place: tuple[int, int]) -> bytes:
-    start, length = place
+def _read_record(path: Path, number: int, span: tuple[int, int]) -> bytes:
+    start, length = span
     with path.open("rb") as file:
         file.seek(start)
         data, expected = file.read(length), file.read(4)

@@ -32,8 +32,8 @@ def referenced_path(source: Path, name: str, *, levels_up: int = 0) -> Path:
     path = Path(os.path.normpath(source.parent / name))
     if not (_SCHEME.match(name) or name.startswith("/") or "\0" in name):
         # A link may lead elsewhere, but only to where `source` itself really lies.
-        for place in (source.absolute(), source.resolve()):
-            root = place.parent
+        for file in (source.absolute(), source.resolve()):
+            root = file.parent
             for _ in range(levels_up):
                 root = root.parent
             if path.resolve().is_relative_to(root.resolve()):

@@ -116,12 +116,12 @@ def load_clip(path: str | Path) -> Clip:
 def _clip(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Clip:
     up = header.get("up", "z")
     if up != "z":  # as written before clips were always z-up
-        turn = np.eye(4)
-        turn[:3, :3] = to_z_up(np.eye(3), up).T
+        rotation = np.eye(4)
+        rotation[:3, :3] = to_z_up(np.eye(3), up).T
         for name in {"vertices", "mesh/vertices", "mesh/normals"} & set(arrays):
             arrays[name] = to_z_up(arrays[name], up)
         if "skin/transforms" in arrays:
-            arrays["skin/transforms"] = turn @ arrays["skin/transforms"] @ turn.T
+            arrays["skin/transforms"] = rotation @ arrays["skin/transforms"] @ rotation.T
     images = {
         int(name.removeprefix("texture/")): decode_image(data.tobytes(), name=name)
         for name, data in arrays.items()
@@ -156,7 +156,7 @@ def _clip(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Clip:
 
 
 def _material_to_json(material: SurfaceMaterial, images: list[Image]) -> dict[str, Any]:
-    """The fields of `material`, its textures as places in `images`, which are appended to."""
+    """The fields of `material`, its textures as indices into `images`, which are appended to."""
     entry = {name: getattr(material, name) for name in _MATERIAL_FIELDS}
     entry["textures"] = {}
     for slot, image in material.textures.items():

@@ -22,7 +22,7 @@ _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 def read_gltf(path: Path) -> RawMesh:
     """Read a .gltf or .glb as one surface in its rest pose, unchecked.
 
-    Each node that holds a mesh becomes a part, moved by its place in the scene; a skinned one is
+    Each node that holds a mesh becomes a part, moved by its world transform; a skinned one is
     moved by its joints, and morph targets are added by their default weights. Vertex order is that
     of the file. Points and lines are left out.
     """
@@ -231,13 +231,13 @@ def _base(spec: dict[str, Any]) -> dict[str, Any]:
 def _material(document: GltfDocument, index: int, image) -> SurfaceMaterial:
     spec = document.items("materials")[index]
     pbr, name = spec.get("pbrMetallicRoughness", {}), spec.get("name", f"material {index}")
-    places = {slot: (spec | pbr).get(key, {}) for slot, key in TEXTURE_SLOTS.items()}
-    used = {slot: place for slot, place in places.items() if "index" in place}
-    if len({place.get("texCoord", 0) for place in used.values()}) > 1:
+    slots = {slot: (spec | pbr).get(key, {}) for slot, key in TEXTURE_SLOTS.items()}
+    used = {slot: texture for slot, texture in slots.items() if "index" in texture}
+    if len({texture.get("texCoord", 0) for texture in used.values()}) > 1:
         document.warn(f"material '{name}' uses several UV sets; only the base colour's is kept")
-    if any(place.get("extensions") for place in used.values()):
+    if any(texture.get("extensions") for texture in used.values()):
         document.warn(f"material '{name}' moves its textures by an extension, which is left out")
-    images = {slot: image(place["index"]) for slot, place in used.items()}
+    images = {slot: image(texture["index"]) for slot, texture in used.items()}
     red, green, blue, alpha = pbr.get("baseColorFactor", (1, 1, 1, 1))
     glow = spec.get("emissiveFactor", (0, 0, 0))
     return SurfaceMaterial(

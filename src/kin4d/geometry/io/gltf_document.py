@@ -258,10 +258,12 @@ def _reference(path: Path, uri: str | None) -> bytes | Path:
 def _buffer(path: Path, spec: dict[str, Any], chunk: bytes | None) -> bytes:
     if any(spec.get("extensions", {}).get(name, {}).get("fallback") for name in MESHOPT):
         return b""  # for readers without the extension
-    place = (chunk or b"") if spec.get("uri") is None else _reference(path, spec["uri"])
-    data = existing_file(place).read_bytes() if isinstance(place, Path) else place
+    origin = (chunk or b"") if spec.get("uri") is None else _reference(path, spec["uri"])
+    data = existing_file(origin).read_bytes() if isinstance(origin, Path) else origin
     if len(data) < spec["byteLength"]:
-        raise _truncated(place if isinstance(place, Path) else path, spec["byteLength"], len(data))
+        raise _truncated(
+            origin if isinstance(origin, Path) else path, spec["byteLength"], len(data)
+        )
     return data
 
 

@@ -67,8 +67,8 @@ def _texture(path: Path, words: list[str]) -> Image | None:
     """The image a map statement names; options such as ``-s 1 1 1`` come before the name."""
     # Without options the whole rest is the name, which may hold blanks.
     name = words[-1] if words[0].startswith("-") else " ".join(words)
-    place = optional_path(path, "texture", name)
-    return None if place is None else open_image(path, f"texture '{name}'", place)
+    image_file = optional_path(path, "texture", name)
+    return None if image_file is None else open_image(path, f"texture '{name}'", image_file)
 
 
 def write_mtl(materials: Sequence[SurfaceMaterial], names: Iterable[str], path: Path) -> None:

@@ -167,8 +167,8 @@ def _zero_based(written: np.ndarray, read_so_far: np.ndarray, size: int) -> np.n
 def _materials(path: Path, statements: _Statements, *, tinted: bool) -> tuple[SurfaceMaterial, ...]:
     library: dict[str, SurfaceMaterial] = {}
     for name in statements.libraries:
-        place = optional_path(path, "material library", name)
-        library |= {} if place is None else read_mtl(place)
+        file = optional_path(path, "material library", name)
+        library |= {} if file is None else read_mtl(file)
     plain = (1.0, 1.0, 1.0, 1.0) if tinted else SurfaceMaterial().base_color
     names = statements.materials or {"": 0}
     return tuple(

@@ -93,7 +93,7 @@ def _header(path: Path, data: bytes) -> tuple[list[_Element], str, str | None, i
 
 
 def _table(data: bytes, at: int, element: _Element, order: str) -> tuple[dict, int]:
-    """Columns by name, lists as (values, lengths), and the place after them."""
+    """Columns by name, lists as (values, lengths), and the offset after them."""
     if not element.count:
         empty = np.empty(0, np.int64)
         return {n: (empty, empty) if c else empty for n, _, c in element.columns}, at
@@ -107,14 +107,14 @@ def _table(data: bytes, at: int, element: _Element, order: str) -> tuple[dict, i
 
 def _even_rows(data: bytes, at: int, element: _Element, order: str) -> tuple[dict, int] | None:
     """All rows at once if every list is as long as the first row's; else None."""
-    spec, place = [], at
+    spec, offset = [], at
     for index, (_, kind, length) in enumerate(element.columns):
         shape = ()
         if length is not None:
-            shape = (int(np.frombuffer(data, order + length, 1, place)[0]),)
+            shape = (int(np.frombuffer(data, order + length, 1, offset)[0]),)
             spec.append((f"length{index}", order + length))
         spec.append((f"value{index}", order + kind, shape))
-        place = at + np.dtype(spec).itemsize
+        offset = at + np.dtype(spec).itemsize
     row = np.dtype(spec)
     if at + row.itemsize * element.count > len(data):
         return None
@@ -168,10 +168,10 @@ def _surface(path: Path, tables: dict[str, dict], texture: str | None) -> RawMes
     faces, source = corner[triangles], np.arange(len(vertices))
     wedge = face.get("texcoord", none)[0].reshape(-1, 2)
     if len(wedge) and len(wedge) == len(corner):
-        places, index = np.unique(wedge[triangles.ravel()], axis=0, return_inverse=True)
+        distinct, index = np.unique(wedge[triangles.ravel()], axis=0, return_inverse=True)
         corners = np.stack([faces.ravel(), index.ravel(), np.full(faces.size, -1)], axis=1)
         moved, source, example = split_seams(len(vertices), corners)
-        faces, uv = moved.reshape(-1, 3), per_vertex(places, corners[:, 1], example)
+        faces, uv = moved.reshape(-1, 3), per_vertex(distinct, corners[:, 1], example)
     material = _material(path, texture, tinted=colors is not None)
     return RawMesh(
         vertices=vertices[source],
@@ -199,8 +199,8 @@ def _colors(table: dict) -> np.ndarray | None:
 
 
 def _material(path: Path, texture: str | None, *, tinted: bool) -> SurfaceMaterial:
-    place = None if texture is None else optional_path(path, "texture", texture)
-    image = None if place is None else open_image(path, f"texture '{texture}'", place)
+    file = None if texture is None else optional_path(path, "texture", texture)
+    image = None if file is None else open_image(path, f"texture '{texture}'", file)
     if image is not None:
         textures = MappingProxyType({"base_color": image})
         return SurfaceMaterial(base_color=(1.0, 1.0, 1.0, 1.0), textures=textures)

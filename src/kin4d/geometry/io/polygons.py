@@ -47,11 +47,11 @@ def _normals(points: np.ndarray) -> np.ndarray:
 
 
 def _convex(points: np.ndarray) -> np.ndarray:
-    """[P] whether every corner of [P, n, 3] turns the way the polygon does."""
+    """[P] whether every corner of [P, n, 3] bends in the sense of the polygon."""
     edges = np.roll(points, -1, axis=-2) - points
-    turns = np.cross(np.roll(edges, 1, axis=-2), edges)
-    along = np.einsum("pni,pi->pn", turns, _normals(points))
-    # Rounding bends a straight corner a little either way; NaN polygons are left to `repair_mesh`.
+    bends = np.cross(np.roll(edges, 1, axis=-2), edges)
+    along = np.einsum("pni,pi->pn", bends, _normals(points))
+    # Rounding bends a straight corner a little; NaN polygons are left to `repair_mesh`.
     return ~(along < -1e-9 * np.abs(along).max(-1, keepdims=True)).any(-1)
 
 
@@ -65,7 +65,7 @@ def _clip_ears(points: np.ndarray) -> np.ndarray:
             hint="triangulate the mesh in the program that made it",
         )
     normal = _normals(points)
-    # Drop the axis the polygon faces most, keeping its turn counter-clockwise.
+    # Drop the axis the polygon faces most, keeping it counter-clockwise.
     axis = int(np.abs(normal).argmax())
     flat = points[:, [(axis + 1) % 3, (axis + 2) % 3]] * [np.sign(normal[axis]) or 1.0, 1.0]
     left, result = list(range(len(points))), []
@@ -83,15 +83,19 @@ def _clip_ears(points: np.ndarray) -> np.ndarray:
 
 def _is_ear(flat: np.ndarray, ear: tuple[int, int, int], left: list[int]) -> bool:
     a, b, c = flat[list(ear)]
-    if _turn(a, b, c) <= 0:
+    if _signed_area(a, b, c) <= 0:
         return False
     others = flat[[i for i in left if i not in ear]]
-    inside = (_turn(a, b, others) >= 0) & (_turn(b, c, others) >= 0) & (_turn(c, a, others) >= 0)
-    # A corner at the very place of one of the ear's (a slit) does not block it.
+    inside = (
+        (_signed_area(a, b, others) >= 0)
+        & (_signed_area(b, c, others) >= 0)
+        & (_signed_area(c, a, others) >= 0)
+    )
+    # A corner at the very position of one of the ear's (a slit) does not block it.
     on_corner = (others[:, None] == np.stack([a, b, c])).all(-1).any(-1)
     return not (inside & ~on_corner).any()
 
 
-def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+def _signed_area(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Twice the signed area of triangles a, b, c, with c [..., 2]."""
     return (b[0] - a[0]) * (c[..., 1] - a[1]) - (b[1] - a[1]) * (c[..., 0] - a[0])

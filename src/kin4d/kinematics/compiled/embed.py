@@ -1,4 +1,4 @@
-"""embed_into: the embedding of any map, asked from compiled code."""
+"""embed_into: the embedding of any map, for compiled code."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def coefficients(features, q, with_jacobian):
 
 
 def coordinate_box(body: Body) -> tuple[np.ndarray, np.ndarray]:
-    """Centre and half size [k] of the coordinates' box; one unit either way where unlimited."""
+    """Centre and half size [k] of the coordinates' box; within 1 of rest where unlimited."""
     limits, rest = body.limits.numpy(), body.q0.numpy()
     lower = np.where(np.isfinite(limits[:, 0]), limits[:, 0], rest - 1)
     upper = np.where(np.isfinite(limits[:, 1]), limits[:, 1], rest + 1)

@@ -113,8 +113,10 @@ def modal_nodes(data, q, with_jacobian):
                 pull_slopes[j, c] += weight * slope[c]
             for c in range(3 * k):
                 pull_slopes[i, c] -= weight * slope[c]
-    nodes = network.rest + network.settle @ pull
-    moving = (network.settle @ pull_slopes).reshape(rows, 3, k) if with_jacobian else turning
+    nodes = network.rest + network.inverse_laplacian @ pull
+    moving = (
+        (network.inverse_laplacian @ pull_slopes).reshape(rows, 3, k) if with_jacobian else turning
+    )
     return nodes, rotations, moving, turning
 
 

@@ -1,4 +1,4 @@
-"""Rotation vectors in compiled code: a floating root's pose and how it turns."""
+"""Rotation vectors in compiled code: a floating root's pose and its derivative."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ def root_or_world(first, q):
 
 
 def rewrap_rotvec(q: np.ndarray) -> np.ndarray | None:
-    """The same pose by the shorter rotation vector, or None if q[3:6] is within half a turn.
+    """The same pose by the shorter rotation vector, or None if q[3:6] is within pi.
 
-    The chart is singular at a whole turn; a little beyond half a turn the other way round is as
+    The chart is singular at 2 pi; a little beyond pi the opposite direction is as
     good, so a tumbling body never comes near the singularity.
     """
     angle = float(np.sqrt(q[3] * q[3] + q[4] * q[4] + q[5] * q[5]))

@@ -34,7 +34,7 @@ class SkinnedData(NamedTuple):
 
     Attributes:
         first: 6 if a floating root comes before the body's coordinates, else 0.
-        features: Twists [6 T] of the frames, shift first.
+        features: Twists [6 T] of the frames, translation first.
         centres: [T, 3] m, their origins.
         lumps: Points that have the mass.
         root_mass: [L] square root of kg.
@@ -83,7 +83,9 @@ def _write_motion(twist, centre, motion, slope):
             )
         slope[1 + i, 3 + i] += s
         slope[5 + i, 3 + i] += 2 * s1 * along
-    for i in range(4):  # The dual part is linear in the shift, as the real one is in small turns.
+    for i in range(
+        4
+    ):  # The dual part is linear in the translation, as the real one is in small rotations.
         for j in range(3):
             slope[4 + i, j] = slope[i, 3 + j]
     for i in range(3):  # About the centre instead of the origin: D + centre x vec(R).

@@ -152,7 +152,7 @@ class ArticulatedObject:
     def stretched(self, scale: np.ndarray) -> ArticulatedObject:
         """Other proportions: link shapes and joints scaled by [3] > 0 along x, y, z at q = 0.
 
-        Motion stays rigid. Strong scaling makes round things oval, so knobs and wheels wobble.
+        Motion stays rigid. Strong scaling makes round parts oval, so knobs and wheels wobble.
         """
         return self._mapped(np.asarray(scale, np.float64))
 
@@ -179,7 +179,7 @@ class ArticulatedObject:
             if joint.kind == "prismatic":
                 factor = float(np.linalg.norm(axis))
             else:
-                # A reflection turns rotations the other way round.
+                # A reflection reverses rotations.
                 axis = axis * flips
             growth[joint.name] = factor
             mimic = joint.mimic
@@ -198,15 +198,15 @@ class ArticulatedObject:
         """[J, 4, 12]: each joint's [3, 4] transform, linear in (1, sin v, cos v, v)."""
         origin = np.stack([joint.origin[:3] for joint in self.joints])
         axis = np.stack([joint.axis for joint in self.joints])
-        turns = np.array([joint.kind == "revolute" for joint in self.joints])
+        revolute = np.array([joint.kind == "revolute" for joint in self.joints])
         slides = np.array([joint.kind == "prismatic" for joint in self.joints])
         rotation, along = origin[:, :, :3], axis[:, :, None] * axis[:, None]
         skew = np.cross(axis[:, None], np.eye(3)).transpose(0, 2, 1)
         out = np.zeros((len(origin), 4, 3, 4))
         out[:, 0, :, 3] = origin[:, :, 3]
-        out[:, 0, :, :3] = np.where(turns[:, None, None], rotation @ along, rotation)
-        out[turns, 1, :, :3] = (rotation @ skew)[turns]
-        out[turns, 2, :, :3] = (rotation - rotation @ along)[turns]
+        out[:, 0, :, :3] = np.where(revolute[:, None, None], rotation @ along, rotation)
+        out[revolute, 1, :, :3] = (rotation @ skew)[revolute]
+        out[revolute, 2, :, :3] = (rotation - rotation @ along)[revolute]
         out[slides, 3, :, 3] = (rotation @ axis[..., None])[slides, :, 0]
         return out.reshape(-1, 4, 12)
 

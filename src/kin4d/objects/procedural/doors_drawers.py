@@ -15,7 +15,7 @@ from kin4d.objects.procedural.palette import ColorScheme
 from kin4d.objects.procedural.panels import Point, panel, tray
 from kin4d.objects.procedural.parts import Color
 
-# Per hinge side: which way positive angles turn, so that the door opens towards -y.
+# Per hinge side: the sense of positive angles, so that the door opens towards -y.
 _AXES = {"left": (0, 0, -1), "right": (0, 0, 1), "bottom": (1, 0, 0), "top": (-1, 0, 0)}
 
 
@@ -62,8 +62,8 @@ def add_door(
         inset = min(make.between(0.025, 0.06), 0.2 * across)
         short = make.chance(0.6 if sideways else 0.25)
         long = along * (make.between(0.08, 0.3) if short else make.between(0.5, 0.9))
-        shift = make.between(-0.2, 0.2) * (along - long) if sideways else 0.0
-        x, z = (x0 + x1) / 2, (z0 + z1) / 2 + shift
+        offset = make.between(-0.2, 0.2) * (along - long) if sideways else 0.0
+        x, z = (x0 + x1) / 2, (z0 + z1) / 2 + offset
         if sideways:
             x = x1 - inset if side == "left" else x0 + inset
         else:
@@ -131,8 +131,8 @@ def add_drawer(
     if grip != "none":
         pulls = 2 if width > 0.7 and make.chance(0.6) else 1
         long = width * make.between(0.15, 0.5) / pulls
-        shift = make.pick(0.0, 0.0, 0.3) * height
-        at_z, room = (z0 + z1) / 2 + shift, height - 2 * shift
+        offset = make.pick(0.0, 0.0, 0.3) * height
+        at_z, room = (z0 + z1) / 2 + offset, height - 2 * offset
         chosen = grip or make.pick("bar", "bow", "knob", "ledge", "block")
         for a, b in side_by_side(x0, x1, pulls, 0.0):
             at = ((a + b) / 2, y0, at_z)
@@ -147,23 +147,23 @@ def add_drawer(
 def add_dials(
     make: Builder,
     parent: LinkBuilder,
-    places: list[tuple[float, float]],
+    positions: list[tuple[float, float]],
     y: float,
     radius: float,
     color: Color,
     *,
     moving: int,
 ) -> None:
-    """Knobs at (x, z) `places` on the plane `y`; the first `moving` of them turn."""
+    """Knobs at (x, z) `positions` on the plane `y`; the first `moving` of them turn."""
     depth = radius * make.between(0.6, 1.2)
     part = knob(make, radius, depth, color)
-    turns = make.pick((0.0, 4.7), (-2.4, 2.4), (0.0, 3.14))
-    for i, (x, z) in enumerate(places):
-        placed = part.moved(x, y, z)
+    limits = make.pick((0.0, 4.7), (-2.4, 2.4), (0.0, 3.14))
+    for i, (x, z) in enumerate(positions):
+        knob_part = part.moved(x, y, z)
         if i < moving:
-            make.hinge("knob", parent, (x, y, z), (0, -1, 0), turns).add(placed)
+            make.hinge("knob", parent, (x, y, z), (0, -1, 0), limits).add(knob_part)
         else:
-            parent.add(placed)
+            parent.add(knob_part)
 
 
 def add_buttons(

@@ -47,7 +47,7 @@ def handle(
             for s in (-1, 1)
         ]
         if round_bar:
-            bar = shapes.cylinder(thick / 2, -half, half, color).turned("y", np.pi / 2)
+            bar = shapes.cylinder(thick / 2, -half, half, color).rotated("y", np.pi / 2)
             parts.append(bar.moved(0, -reach + thick / 2))
         else:
             parts.append(
@@ -66,7 +66,7 @@ def handle(
     else:
         parts = [shapes.rounded_box((-half, -reach, -thick), (half, 0, thick), thick / 2, color)]
     if vertical:
-        parts = [part.turned("y", np.pi / 2) for part in parts]
+        parts = [part.rotated("y", np.pi / 2) for part in parts]
     x, y, z = at
     return [part.moved(x, y, z) for part in parts], reach
 

@@ -65,7 +65,7 @@ def panel(
         # Tilted, a thicker slat would stand out of the leaf.
         half = min(0.1 * step, 0.3 * thick)
         slat = shapes.box((x0 + rail, -0.4 * thick, -half), (x1 - rail, 0.4 * thick, half), color)
-        tilted = slat.turned("x", -0.5)
+        tilted = slat.rotated("x", -0.5)
         return parts + [
             tilted.moved(0, (y0 + y1) / 2, z0 + rail + (i + 0.5) * step) for i in range(count)
         ]

@@ -37,7 +37,7 @@ class MeshPart:
         """Shifted, m."""
         return MeshPart(self.vertices + np.array((x, y, z)), self.faces, self.color)
 
-    def turned(self, axis: str, angle: float, about: Vector = (0.0, 0.0, 0.0)) -> MeshPart:
+    def rotated(self, axis: str, angle: float, about: Vector = (0.0, 0.0, 0.0)) -> MeshPart:
         """By `angle` (rad) about the line through `about` along ``"x"``, ``"y"`` or ``"z"``."""
         return self.transformed(rotation_about(axis, angle), about)
 

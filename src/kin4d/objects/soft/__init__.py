@@ -1,4 +1,4 @@
-"""Soft things, simulated: cloth, elastic solids, ropes and chains, with their physics kept.
+"""Soft bodies, simulated: cloth, elastic solids, ropes and chains, with their physics kept.
 
 ``simulate_soft("flag", seed=3)`` is a `VertexSequence`; `KINDS` lists what there is.
 """

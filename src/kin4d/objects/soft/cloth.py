@@ -25,9 +25,9 @@ def cloth_sheet(
     nodes[:, 2] += 1e-3 * width * rng.normal(size=len(nodes))
     index = np.arange(across * down).reshape(across, down)
     a, b, c, d = index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]
-    turned = np.add.outer(np.arange(across - 1), np.arange(down - 1)) % 2 == 1
-    first = np.where(turned[..., None], np.stack([a, b, d], -1), np.stack([a, b, c], -1))
-    second = np.where(turned[..., None], np.stack([b, c, d], -1), np.stack([a, c, d], -1))
+    alternate = np.add.outer(np.arange(across - 1), np.arange(down - 1)) % 2 == 1
+    first = np.where(alternate[..., None], np.stack([a, b, d], -1), np.stack([a, b, c], -1))
+    second = np.where(alternate[..., None], np.stack([b, c, d], -1), np.stack([a, c, d], -1))
     return nodes, np.concatenate([first.reshape(-1, 3), second.reshape(-1, 3)]), (across, down)
 
 
@@ -82,11 +82,13 @@ def cloth_drop(rng: np.random.Generator) -> SoftScene:
         "cylinder": (size, height / 2, 0.0),
     }[shape]
     top = 2 * size if shape == "sphere" else height
-    place = (0.0, 0.0, size if shape == "sphere" else height / 2)
-    turn = Rotation.from_euler("zx", [rng.uniform(0, np.pi), rng.uniform(-0.2, 0.2)])
-    shift = [*rng.uniform(-0.3, 0.3, 2) * size, top + 0.12]
-    obstacles = (Obstacle(shape="plane"), Obstacle(shape=shape, size=sizes, position=place))
-    return _scene("cloth_drop", rng, turn.apply(nodes) + shift, triangles, obstacles=obstacles)
+    centre = (0.0, 0.0, size if shape == "sphere" else height / 2)
+    rotation = Rotation.from_euler("zx", [rng.uniform(0, np.pi), rng.uniform(-0.2, 0.2)])
+    translation = [*rng.uniform(-0.3, 0.3, 2) * size, top + 0.12]
+    obstacles = (Obstacle(shape="plane"), Obstacle(shape=shape, size=sizes, position=centre))
+    return _scene(
+        "cloth_drop", rng, rotation.apply(nodes) + translation, triangles, obstacles=obstacles
+    )
 
 
 def cloth_flag(rng: np.random.Generator) -> SoftScene:

@@ -39,8 +39,8 @@ def _line(rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def _swing(category: str, rng: np.random.Generator, line: np.ndarray, make) -> SoftScene:
-    turn = Rotation.from_euler("zy", [rng.uniform(0, 2 * np.pi), rng.uniform(-0.8, 0.8)])
-    nodes = turn.apply(line) + _LIFT
+    rotation = Rotation.from_euler("zy", [rng.uniform(0, 2 * np.pi), rng.uniform(-0.8, 0.8)])
+    nodes = rotation.apply(line) + _LIFT
     pins = np.array([0, len(nodes) - 1] if rng.random() < 0.5 else [0])
     held = nodes[pins]
     swing = rng.normal(size=(len(pins), 3)) * [0.15, 0.15, 0.08]
@@ -56,11 +56,11 @@ def _swing(category: str, rng: np.random.Generator, line: np.ndarray, make) -> S
 
 
 def _fall(category: str, rng: np.random.Generator, line: np.ndarray, make) -> SoftScene:
-    turn = Rotation.from_euler("zy", [rng.uniform(0, 2 * np.pi), rng.uniform(-0.5, 0.5)])
+    rotation = Rotation.from_euler("zy", [rng.uniform(0, 2 * np.pi), rng.uniform(-0.5, 0.5)])
     size = float(rng.uniform(0.08, 0.18))
     shape = str(rng.choice(["sphere", "box", "cylinder"]))
     sizes = (size, size, size) if shape == "box" else (size, size, 0.0)
-    nodes = turn.apply(line)
+    nodes = rotation.apply(line)
     nodes += [0, 0, 2 * size + 0.1 - nodes[:, 2].min()]
     nodes[:, :2] += rng.normal(size=2) * 0.3 * size
     obstacles = (

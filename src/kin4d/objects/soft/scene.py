@@ -1,4 +1,4 @@
-"""SoftScene: a soft thing, what it is made of and what is done to it, for any engine to run."""
+"""SoftScene: a soft body, its material and the forces on it, for any engine to run."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SoftScene:
         material: SI: density, young (Pa), poisson, thickness (m, of cloth; diameter of ropes),
             damping (s, times the stiffness), friction.
         pins: [P] nodes that are held or led.
-        lead: Time (s) to the pins' places [P, 3] m; None if they are held where they start.
+        lead: Time (s) to the pins' positions [P, 3] m; None if they are held where they start.
         obstacles: What it may touch.
         pushes: What pokes it.
         wind: Time (s) to the velocity of the air [3] m/s; None in still air, which then does

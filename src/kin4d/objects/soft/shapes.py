@@ -66,19 +66,19 @@ def plate(rng: np.random.Generator) -> Mesh:
 def soft_cylinder(rng: np.random.Generator) -> Mesh:
     """A cylinder along z."""
     radius = float(rng.uniform(0.15, 0.4))
-    return _turned([(0, -0.5), (radius, -0.5), (radius, 0.5), (0, 0.5)], "cylinder")
+    return _revolved([(0, -0.5), (radius, -0.5), (radius, 0.5), (0, 0.5)], "cylinder")
 
 
 def cone(rng: np.random.Generator) -> Mesh:
     """A cone along z, its tip blunt."""
     radius = float(rng.uniform(0.25, 0.45))
-    return _turned([(0, -0.4), (radius, -0.4), (0.15 * radius, 0.5), (0, 0.5)], "cone")
+    return _revolved([(0, -0.4), (radius, -0.4), (0.15 * radius, 0.5), (0, 0.5)], "cone")
 
 
 def vase(rng: np.random.Generator) -> Mesh:
     """A turned shape with a waist."""
     belly, waist, lip = rng.uniform(0.3, 0.45), rng.uniform(0.12, 0.2), rng.uniform(0.2, 0.35)
-    return _turned(
+    return _revolved(
         [(0, -0.5), (0.2, -0.5), (belly, -0.2), (waist, 0.25), (lip, 0.5), (0, 0.5)], "vase"
     )
 
@@ -130,7 +130,7 @@ SHAPES: dict[str, Callable[[np.random.Generator], Mesh]] = {
 }
 
 
-def _turned(profile: list[tuple[float, float]], name: str, *, around: int = 28) -> Mesh:
+def _revolved(profile: list[tuple[float, float]], name: str, *, around: int = 28) -> Mesh:
     """A profile of (radius, height), from axis to axis, turned about z."""
     corners = np.array(profile)
     lengths = np.linalg.norm(np.diff(corners, axis=0), axis=1)
@@ -156,11 +156,14 @@ def _turned(profile: list[tuple[float, float]], name: str, *, around: int = 28) 
     sides = np.concatenate(
         [np.stack([a, b, b + around], -1), np.stack([a, b + around, a + around], -1)]
     )
-    ring, turn, last = (
+    ring, following, last = (
         np.arange(around),
         (np.arange(around) + 1) % around,
         around * (len(inner) - 1),
     )
     foot, head = np.full(around, len(rings)), np.full(around, len(rings) + 1)
-    caps = [np.stack([foot, turn, ring], 1), np.stack([head, last + ring, last + turn], 1)]
+    caps = [
+        np.stack([foot, following, ring], 1),
+        np.stack([head, last + ring, last + following], 1),
+    ]
     return Mesh(vertices=vertices, faces=np.concatenate([sides.reshape(-1, 3), *caps]), name=name)

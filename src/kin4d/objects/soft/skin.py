@@ -1,4 +1,4 @@
-"""Skin of a soft thing: the surface that is seen, carried by the nodes that are simulated."""
+"""Skin of a soft body: the surface that is seen, carried by the nodes that are simulated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SoftSkin:
     Attributes:
         carry: [V, N] sparse; rows sum to 1. Forces on vertices reach the nodes by its transpose.
         faces: [F, 3] int64.
-        segment: [V] which segment's frame turns a vertex's offset; None for cloth and solids.
+        segment: [V] which segment's frame rotates a vertex's offset; None for cloth and solids.
         offsets: [V, 3] m along the segment, and across it by its first and second normal.
     """
 
@@ -42,9 +42,9 @@ class SoftSkin:
             normal = frames[0, :, 1]  # the next frame starts from here, so that nothing spins
             after = segment_frames(frame + tiny * speed, normal)
             before = segment_frames(frame - tiny * speed, normal)
-            turning = (after - before) / (2 * tiny)
+            rate = (after - before) / (2 * tiny)
             vertices[time] += np.einsum("vij,vj->vi", frames[self.segment], self.offsets)
-            velocities[time] += np.einsum("vij,vj->vi", turning[self.segment], self.offsets)
+            velocities[time] += np.einsum("vij,vj->vi", rate[self.segment], self.offsets)
         return vertices, velocities
 
 
@@ -93,7 +93,7 @@ def tube_skin(nodes: np.ndarray, radius: float, *, sides: int = 8) -> SoftSkin:
 
 
 def chain_skin(nodes: np.ndarray, wire: float, *, around: int = 12, sides: int = 6) -> SoftSkin:
-    """Oval links between successive nodes [N, 3] of a chain, every other turned by a quarter."""
+    """Oval links between successive nodes [N, 3] of a chain, every other rotated by 90 degrees."""
     count = len(nodes) - 1
     length = float(np.linalg.norm(nodes[1] - nodes[0]))
     turn, tilt = np.meshgrid(

@@ -96,9 +96,9 @@ def twist(rng: np.random.Generator) -> SoftScene:
 
     def lead(time: float) -> np.ndarray:
         amount = np.sin(np.pi * min(time, 2.0) / 2) ** 2
-        turn = Rotation.from_rotvec(amount * angle)
+        rotation = Rotation.from_rotvec(amount * angle)
         moved = held.copy()
-        moved[len(left) :] = turn.apply(held[len(left) :] - middle) + middle + amount * pull
+        moved[len(left) :] = rotation.apply(held[len(left) :] - middle) + middle + amount * pull
         return moved
 
     return replace(scene, pins=pins, lead=lead)
@@ -116,9 +116,9 @@ def shake(rng: np.random.Generator) -> SoftScene:
 
 def _standing(rng: np.random.Generator) -> Mesh:
     mesh = shape(rng, _TALL)
-    turned = Rotation.from_euler("z", rng.uniform(0, 2 * np.pi)).apply(np.array(mesh.vertices))
-    turned[:, 2] -= turned[:, 2].min()
-    return mesh.replace_vertices(turned)
+    rotated = Rotation.from_euler("z", rng.uniform(0, 2 * np.pi)).apply(np.array(mesh.vertices))
+    rotated[:, 2] -= rotated[:, 2].min()
+    return mesh.replace_vertices(rotated)
 
 
 def _rotation(rng: np.random.Generator) -> Rotation:

@@ -20,7 +20,7 @@ _FINGER = 0.012  # half the thickness of a finger, m
 
 
 class _Placed:
-    """A fixture at a place: where points of its part are at a value of its joint."""
+    """A fixture on the table: where points of its part are at a value of its joint."""
 
     def __init__(
         self, builder: SceneBuilder, fixture: Fixture, *, x: float, yaw: float, value: float
@@ -36,7 +36,7 @@ class _Placed:
     def point(self, local: np.ndarray, value: float) -> np.ndarray:
         """[3] m: a point of the part, given in its frame, in the world."""
         fixture = self.fixture
-        if fixture.turns:
+        if fixture.revolute:
             moved = _rotation(fixture.axis, value) @ local
         else:
             moved = local + value * fixture.axis
@@ -242,7 +242,7 @@ def press_button(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
         ),
         origin=np.array([0, 0, top - 0.008]),
         axis=np.array([0.0, 0.0, -1.0]),
-        turns=False,
+        revolute=False,
         limits=(0.0, travel),
         panel=np.array([[-radius, -radius, 0], [radius, radius, 0.008]]),
         handle=np.array([0, 0, 0.008]),

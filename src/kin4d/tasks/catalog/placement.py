@@ -16,13 +16,13 @@ CARRY = 0.17
 def sample_placements(
     rng: np.random.Generator, count: int, *, gap: float = 0.11, x: float = 0.1, y: float = 0.15
 ) -> np.ndarray:
-    """[count, 2] m: places on the table at least `gap` apart, within `x` and `y` of its middle."""
+    """[count, 2] m: points on the table at least `gap` apart, within `x` and `y` of its centre."""
     for _ in range(1000):
         chosen = rng.uniform((-x, -y), (x, y), (count, 2))
         apart = np.linalg.norm(chosen[:, None] - chosen[None], axis=-1)
         if (apart[np.triu_indices(count, 1)] >= gap).all():
             return chosen
-    raise AssertionError(f"{count} places {gap} m apart do not fit")
+    raise AssertionError(f"{count} positions {gap} m apart do not fit")
 
 
 def grasp_yaw(rng: np.random.Generator, prop: Prop) -> tuple[float, float]:
@@ -54,20 +54,20 @@ def pick(
     return height
 
 
-def looked_at(*places: np.ndarray, height: float) -> tuple[float, float, float]:
-    """Where a camera looks that should show all `places` (x, y), m."""
-    x, y = (0.85 * np.mean([place[:2] for place in places], axis=0)).tolist()
+def looked_at(*positions: np.ndarray, height: float) -> tuple[float, float, float]:
+    """Where a camera looks that should show all `positions` (x, y), m."""
+    x, y = (0.85 * np.mean([position[:2] for position in positions], axis=0)).tolist()
     return x, y, height
 
 
 def clutter(
-    builder: SceneBuilder, places: np.ndarray, *, besides: list[str], most: int = 2
+    builder: SceneBuilder, positions: np.ndarray, *, besides: list[str], most: int = 2
 ) -> tuple[str, ...]:
-    """Up to `most` distractors at `places`; their kinds."""
+    """Up to `most` distractors at `positions`; their kinds."""
     kinds = []
-    for i, place in enumerate(places[: int(builder.rng.integers(0, most + 1))]):
+    for i, position in enumerate(positions[: int(builder.rng.integers(0, most + 1))]):
         prop = any_prop(builder.rng, SQUAT, besides=besides)
         besides.append(prop.color)
-        builder.add_prop(f"other{i + 1}", prop, place, yaw=builder.rng.uniform(-np.pi, np.pi))
+        builder.add_prop(f"other{i + 1}", prop, position, yaw=builder.rng.uniform(-np.pi, np.pi))
         kinds.append(prop.kind)
     return tuple(kinds)

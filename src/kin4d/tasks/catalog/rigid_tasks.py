@@ -27,7 +27,7 @@ _SHAPES = PartShapes(sides=16)
 def reach(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     """Bring the open hand around a ball on a stick."""
     rng = builder.rng
-    places = sample_placements(rng, 3)
+    positions = sample_placements(rng, 3)
     height, radius = rng.uniform(0.06, 0.16), rng.uniform(0.018, 0.024)
     name, color = prop_material(rng)
     parts = [
@@ -36,9 +36,9 @@ def reach(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
         _SHAPES.sphere(radius, color).moved(z=height),
     ]
     geoms = (Geom("cylinder", (0.005, height / 2), (0, 0, height / 2)),)
-    builder.add_fixed("target", mesh_of(parts, "target"), geoms, [*places[0], 0])
-    others = clutter(builder, places[1:], besides=[name])
-    goal = np.array([*places[0], height])
+    builder.add_fixed("target", mesh_of(parts, "target"), geoms, [*positions[0], 0])
+    others = clutter(builder, positions[1:], besides=[name])
+    goal = np.array([*positions[0], height])
     yaw = rng.uniform(-0.7, 0.7)
     trajectory.go(grasp_pose(above(goal, 0.09), yaw=yaw), speed=0.25)
     trajectory.go(grasp_pose(above(goal, 0.004), yaw=yaw), speed=0.2).wait(0.3)
@@ -47,7 +47,7 @@ def reach(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
         trajectory=trajectory,
         success=lambda s: float(np.linalg.norm(s.grasp - goal)) < 0.022,
         objects=("ball", *others),
-        focus=looked_at(places[0], height=0.09),
+        focus=looked_at(positions[0], height=0.09),
         span=0.46,
     )
 
@@ -107,10 +107,10 @@ def lift(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     """Pick an object up."""
     rng = builder.rng
     prop = any_prop(rng)
-    places = sample_placements(rng, 3, gap=0.12)
+    positions = sample_placements(rng, 3, gap=0.12)
     yaw, hand = grasp_yaw(rng, prop)
-    start = builder.add_prop("object", prop, places[0], yaw=yaw)
-    others = clutter(builder, places[1:], besides=[prop.color])
+    start = builder.add_prop("object", prop, positions[0], yaw=yaw)
+    others = clutter(builder, positions[1:], besides=[prop.color])
     pick(trajectory, builder.arm, prop, start, hand, lift=rng.uniform(0.1, 0.14))
     trajectory.wait(0.2)
     return TaskSpec(
@@ -118,7 +118,7 @@ def lift(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
         trajectory=trajectory,
         success=lambda s: bool(s.position("object")[2] > start[2] + 0.06),
         objects=(prop.kind, *others),
-        focus=looked_at(places[0], height=0.1),
+        focus=looked_at(positions[0], height=0.1),
         span=0.46,
     )
 

@@ -1,4 +1,4 @@
-"""Control: the ways in which the robot's motion conditions a diffusion world model.
+"""Control: how the robot's motion conditions a diffusion world model.
 
 A rendered robot enters the condition as latents, the guided mask as cells, and cross-attention as
 context tokens; actions and words enter through small encoders.
@@ -37,7 +37,7 @@ class RobotControl(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """One way of conditioning on the robot.
+    """A conditioning on the robot.
 
     Attributes:
         modalities: Modalities whose mask and condition contain the rendered robot.

@@ -1,4 +1,4 @@
-"""Where things are thrown or posted: trash can and mailbox."""
+"""Containers with flaps or doors: trash can and mailbox."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _wheeled_bin(make: Builder) -> None:
             style="block",
         )
         lid.add(pull)
-    bar = shapes.cylinder(0.014, -0.4 * width, 0.4 * width, dark).turned("y", np.pi / 2)
+    bar = shapes.cylinder(0.014, -0.4 * width, 0.4 * width, dark).rotated("y", np.pi / 2)
     base.add(bar.moved(0, y + 0.05, z - 0.05))
     for side in (-1, 1):
         x = side * 0.4 * width
@@ -161,14 +161,14 @@ def _wheeled_bin(make: Builder) -> None:
     radius = make.between(0.07, 0.11)
     wy, wz = depth / taper / 2 + 0.3 * radius, radius
     base.add(
-        shapes.cylinder(0.008, -width / 2, width / 2, dark).turned("y", np.pi / 2).moved(0, wy, wz)
+        shapes.cylinder(0.008, -width / 2, width / 2, dark).rotated("y", np.pi / 2).moved(0, wy, wz)
     )
     spin = make.chance(0.7)
     # The walls lean out, so the wheels stand clear of them at their own height.
     half_width = width / taper / 2 * (1 + (taper - 1) * 2 * radius / height) + 0.002
     for side in (-1, 1):
         inner = side * half_width
-        disc = wheel(make, radius, 0.03, dark).moved(z=-0.015).turned("y", np.pi / 2)
+        disc = wheel(make, radius, 0.03, dark).moved(z=-0.015).rotated("y", np.pi / 2)
         disc = disc.moved(inner + side * 0.018, wy, wz)
         if spin:
             link = make.hinge(
@@ -201,7 +201,7 @@ def mailbox(rng: np.random.Generator) -> ArticulatedObject:
         roof = np.array([(width / 2, 0.7 * height), (0.0, height), (-width / 2, 0.7 * height)])
     outline = np.concatenate([[(width / 2, 0.0)], roof, [(-width / 2, 0.0)]])
     post = make.between(0.3, 0.9) if make.chance(0.7) else 0.0
-    shell = shapes.tub(outline, 0, depth, wall, color).turned("x", np.pi / 2)
+    shell = shapes.tub(outline, 0, depth, wall, color).rotated("x", np.pi / 2)
     base = make.base(shell.moved(0, depth, post))
     if post:
         half = make.between(0.03, 0.05)
@@ -242,7 +242,7 @@ def mailbox(rng: np.random.Generator) -> ArticulatedObject:
         flag.add(shapes.box((x, y + 0.1, z - 0.008), (x + 0.004, y + 0.16, z + 0.04), red))
         base.add(
             shapes.cylinder(0.006, -0.002, 0.008, red)
-            .turned("y", np.pi / 2)
+            .rotated("y", np.pi / 2)
             .moved(width / 2, y - 0.02, z)
         )
     return make.build()

@@ -94,9 +94,9 @@ def _lid_shape(
     else:
         corner = (-width / 2, -depth / 2, 0), (width / 2, depth / 2, deep + thick)
         return [
-            p.turned("x", np.pi).moved(z=deep + thick) for p in tray(make, *corner, wall, color)
+            p.rotated("x", np.pi).moved(z=deep + thick) for p in tray(make, *corner, wall, color)
         ]
-    return [part.turned("x", np.pi).moved(z=deep + thick)]
+    return [part.rotated("x", np.pi).moved(z=deep + thick)]
 
 
 def _carry_handle(
@@ -109,7 +109,7 @@ def _carry_handle(
     for side in (-1, 1):
         lug = make.shapes.box((-0.006, -0.016, -0.008), (0.006, 0, 0.008), color)
         base.add(lug.moved(x + side * (half + 0.011), y, z))
-    loop = bail(make, half, make.between(0.3, 0.6) * half, thick, color, square=True).turned(
+    loop = bail(make, half, make.between(0.3, 0.6) * half, thick, color, square=True).rotated(
         "x", np.pi
     )
     link = make.hinge("handle", base, (x, y - 0.009, z), (-1, 0, 0), (0.0, make.between(1.2, 2.6)))
@@ -170,7 +170,7 @@ def cooler(rng: np.random.Generator) -> ArticulatedObject:
         rise, z = (y + 0.02) / np.cos(reach_down), 0.7 * height + 0.02
         loop = make.hinge("handle", base, (0, 0, z), (1, 0, 0), (0.0, reach_down))
         loop.add(
-            bail(make, reach, rise, 0.008, dark, square=True).turned("x", np.pi / 2).moved(z=z)
+            bail(make, reach, rise, 0.008, dark, square=True).rotated("x", np.pi / 2).moved(z=z)
         )
     else:
         for side in (-1, 1):

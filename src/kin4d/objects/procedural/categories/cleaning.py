@@ -67,8 +67,8 @@ def dishwasher(rng: np.random.Generator) -> ArticulatedObject:
         moving = make.pick(0, 1, 2, 5)
         add_buttons(make, base, *corners, face, (make.count(3, 7), 1), colors.accent, moving=moving)
         if make.chance(0.5):
-            place = [(0.32 * width, top + strip / 2)]
-            add_dials(make, base, place, face, 0.3 * strip, colors.accent, moving=1)
+            dial = [(0.32 * width, top + strip / 2)]
+            add_dials(make, base, dial, face, 0.3 * strip, colors.accent, moving=1)
     if make.chance(0.4):
         box = (low[0], -thick, high[2]), (high[0], depth, high[2] + 0.025)
         base.add(make.shapes.box(*box, sample_color(make, "wood", "paint")))
@@ -193,8 +193,8 @@ def _washer_panel(
         base.add(panel(make, *front, colors.front, style="slab"))
     middle = (z0 + z1) / 2
     if make.chance(0.7):
-        place = [(x + 0.14 * width, middle)]
-        add_dials(make, base, place, 0.0, 0.28 * (z1 - z0), colors.accent, moving=1)
+        dial = [(x + 0.14 * width, middle)]
+        add_dials(make, base, dial, 0.0, 0.28 * (z1 - z0), colors.accent, moving=1)
     corners = (x + 0.3 * width, middle - 0.015), (width / 2 - 0.03, middle + 0.015)
     add_buttons(
         make,
@@ -255,14 +255,14 @@ def _top_loader(make: Builder, base: LinkBuilder, low, high, strip: float, color
         )
     )
     face_y, z = y1 - 0.6 * panel, z1 + strip / 2
-    places = [(x, z) for x in np.linspace(-0.3, 0.3, make.count(1, 3)) * (x1 - x0)]
+    positions = [(x, z) for x in np.linspace(-0.3, 0.3, make.count(1, 3)) * (x1 - x0)]
     # Short dials: the open lid leans towards them.
     add_dials(
         make,
         base,
-        places,
+        positions,
         face_y,
         min(0.25 * strip, 0.02),
         colors.accent,
-        moving=make.count(0, len(places)),
+        moving=make.count(0, len(positions)),
     )

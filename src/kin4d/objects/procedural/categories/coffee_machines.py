@@ -80,8 +80,8 @@ def _espresso(make: Builder) -> None:
     y, r = 0.4 * back, make.between(0.028, 0.036)
     base.add(shapes.cylinder(1.15 * r, head - 0.025, head, colors.accent).moved(0, y))
     z = head - 0.027
-    turn = make.between(0.6, 1.0)
-    holder = make.hinge("holder", base, (0, y, z), (0, 0, -1), (0.0, turn))
+    angle = make.between(0.6, 1.0)
+    holder = make.hinge("holder", base, (0, y, z), (0, 0, -1), (0.0, angle))
     holder.add(
         shapes.lathe(
             [(0, -0.035), (0.6 * r, -0.035), (r, -0.02), (r, 0), (0, 0)], colors.accent
@@ -95,14 +95,14 @@ def _espresso(make: Builder) -> None:
     )
     face = (head + height) / 2
     count = make.count(1, 3)
-    places = (
+    positions = (
         [(x, face) for x in np.linspace(-0.28, 0.28, count) * width]
         if count > 1
         else [(0.2 * width, face)]
     )
     if make.chance(0.6):
         radius = min(0.2 * (height - head), 0.1 * width)
-        add_dials(make, base, places, 0.0, radius, colors.accent, moving=count)
+        add_dials(make, base, positions, 0.0, radius, colors.accent, moving=count)
     else:
         corners = (-0.35 * width, face - 0.012), (0.35 * width, face + 0.012)
         add_buttons(

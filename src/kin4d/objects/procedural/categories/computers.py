@@ -59,7 +59,7 @@ def laptop(rng: np.random.Generator) -> ArticulatedObject:
     if make.chance(0.6):
         count, r = make.pick(1, 2, 2), make.between(0.003, 0.006)
         for x in np.linspace(-0.35, 0.35, count) * width if count > 1 else (0.0,):
-            pin = shapes.cylinder(r, -0.03, 0.03, dark).turned("y", np.pi / 2)
+            pin = shapes.cylinder(r, -0.03, 0.03, dark).rotated("y", np.pi / 2)
             lid.add(pin.moved(x, hinge_y, z))
     return make.build()
 
@@ -125,7 +125,7 @@ def monitor(rng: np.random.Generator) -> ArticulatedObject:
     lean = float(np.arcsin(0.05 / max(height / 2, 0.1)))
     tilt = make.hinge("tilt", carrier, (0, y, z), (-1, 0, 0), (-0.1, lean), bearing=0.02)
     knuckle = (
-        shapes.cylinder(0.008, -0.03, 0.03, shaded(color)).turned("y", np.pi / 2).moved(0, y, z)
+        shapes.cylinder(0.008, -0.03, 0.03, shaded(color)).rotated("y", np.pi / 2).moved(0, y, z)
     )
     plate = shapes.box((-0.05, y - 0.018, z - 0.05), (0.05, y - 0.01, z + 0.05), shaded(color))
     tilt.add(knuckle, plate)

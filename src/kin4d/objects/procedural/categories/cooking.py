@@ -103,8 +103,8 @@ def _microwave_controls(
     if make.chance(0.45):
         count = make.count(1, 2)
         radius = min(0.3 * width, 0.13 * height)
-        places = [((x0 + x1) / 2, z0 + height * (0.22 + 0.32 * i)) for i in range(count)]
-        add_dials(make, base, places, y, radius, color, moving=count)
+        positions = [((x0 + x1) / 2, z0 + height * (0.22 + 0.32 * i)) for i in range(count)]
+        add_dials(make, base, positions, y, radius, color, moving=count)
     else:
         grid = make.count(2, 4), make.count(3, 6)
         moving = make.pick(0, 0, 1, 3, 8)
@@ -185,9 +185,11 @@ def oven(rng: np.random.Generator) -> ArticulatedObject:
     if face < 0:
         base.add(make.shapes.box((low[0], face, top), (high[0], 0.0, high[2]), colors.body))
     count = make.count(2, 6)
-    places = [((a + b) / 2, top + strip / 2) for a, b in side_by_side(low[0], high[0], count, 0.0)]
+    positions = [
+        ((a + b) / 2, top + strip / 2) for a, b in side_by_side(low[0], high[0], count, 0.0)
+    ]
     radius = min(0.3 * strip, 0.25 * width / count)
-    add_dials(make, base, places, face, radius, colors.accent, moving=make.count(0, count))
+    add_dials(make, base, positions, face, radius, colors.accent, moving=make.count(0, count))
     if tall and make.chance(0.8):
         _hobs(make, base, width, depth, high[2])
     return make.build()

@@ -118,11 +118,11 @@ def globe(rng: np.random.Generator) -> ArticulatedObject:
         base.add(shapes.tube(foot_path, bar, (0, 1, 0), wood))
     axis = (-np.sin(tilt), 0, np.cos(tilt))
     ball = make.hinge("ball", base, (0, 0, centre), axis, (-np.pi, np.pi), bearing=1.5 * bar)
-    sphere = shapes.sphere(radius, (70, 120, 170)).turned("y", -tilt).moved(z=centre)
+    sphere = shapes.sphere(radius, (70, 120, 170)).rotated("y", -tilt).moved(z=centre)
     ball.add(sphere)
     for _ in range(make.count(3, 7)):
         ball.add(_patch(make, radius, centre))
-    pole = shapes.cylinder(0.5 * bar, -ring, ring, wood).turned("y", -tilt).moved(z=centre)
+    pole = shapes.cylinder(0.5 * bar, -ring, ring, wood).rotated("y", -tilt).moved(z=centre)
     ball.add(pole)
     return make.build()
 
@@ -137,10 +137,10 @@ def _patch(make: Builder, radius: float, centre: float) -> MeshPart:
         (110, 150, 90),
         sides=8,
     )
-    turned = cap.turned("x", make.between(-1.1, 1.1) + np.pi / 2).turned(
+    rotated = cap.rotated("x", make.between(-1.1, 1.1) + np.pi / 2).rotated(
         "z", make.between(0, 2 * np.pi)
     )
-    return turned.moved(z=centre)
+    return rotated.moved(z=centre)
 
 
 def clock(rng: np.random.Generator) -> ArticulatedObject:
@@ -167,7 +167,7 @@ def clock(rng: np.random.Generator) -> ArticulatedObject:
             (0.01 * radius, 0.0, 0.82 * radius),
             ink,
         )
-        base.add(mark.turned("y", hour * np.pi / 6).moved(0, y))
+        base.add(mark.rotated("y", hour * np.pi / 6).moved(0, y))
     step = 0.12 * deep
     hands = [(0.5, 0.035), (0.75, 0.022), (0.78, 0.008)][: make.count(2, 3)]
     for i, (long, wide) in enumerate(hands):

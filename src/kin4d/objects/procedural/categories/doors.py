@@ -42,7 +42,7 @@ def _door_handle(
         target = make.hinge("handle", door, (x, faces[0], z), (0, inward, 0), limits, bearing=0.02)
     for y, out in zip(faces, (-1, 1), strict=False):
         y0, y1 = sorted((y, y + out * reach))
-        target.add(shapes.cylinder(0.01, y0, y1, metal).turned("x", -np.pi / 2).moved(x, 0, z))
+        target.add(shapes.cylinder(0.01, y0, y1, metal).rotated("x", -np.pi / 2).moved(x, 0, z))
         if style == "lever":
             tip = x + inward * make.between(0.09, 0.13)
             lo, hi = sorted((x - 0.009 * inward, tip))

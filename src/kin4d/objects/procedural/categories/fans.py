@@ -31,10 +31,10 @@ def _blades(make: Builder, count: int, inner: float, outer: float, color: Color)
     thick = 0.012 * outer + 0.001
     blade = (
         shapes.prism(outline, -thick / 2, thick / 2, color)
-        .turned("x", pitch)
+        .rotated("x", pitch)
         .moved((inner + outer) / 2)
     )
-    return [blade.turned("z", 2 * np.pi * i / count) for i in range(count)]
+    return [blade.rotated("z", 2 * np.pi * i / count) for i in range(count)]
 
 
 def _standing_fan(make: Builder) -> None:
@@ -57,8 +57,8 @@ def _standing_fan(make: Builder) -> None:
     else:
         base.add(shapes.cylinder(r, z, z + pole, metal))
     z += pole
-    turn = make.between(0.5, 1.0)
-    yaw = make.hinge("yaw", carrier, (0, 0, z), (0, 0, 1), (-turn, turn))
+    angle = make.between(0.5, 1.0)
+    yaw = make.hinge("yaw", carrier, (0, 0, z), (0, 0, 1), (-angle, angle))
     yaw.add(
         shapes.cylinder(1.5 * r, z, z + 0.02, color),
         shapes.box((-0.012, -0.01, z + 0.02), (0.012, 0.01, z + 0.045), color),
@@ -73,7 +73,7 @@ def _standing_fan(make: Builder) -> None:
         [(0, 0), (0.7 * motor, 0), (motor, 0.3 * long), (motor, long), (0, long)], color
     )
     # The motor sits on the pivot and reaches forwards to the blades.
-    body = body.turned("x", np.pi / 2).moved(0, 0.4 * long, z + motor + 0.004)
+    body = body.rotated("x", np.pi / 2).moved(0, 0.4 * long, z + motor + 0.004)
     head.add(body, shapes.box((-0.008, -0.008, z - 0.004), (0.008, 0.008, z + motor), color))
     y, z = -0.6 * long, z + motor + 0.004
     deep = 0.35 * radius
@@ -130,7 +130,7 @@ def _cage(make: Builder, radius: float, deep: float, color: Color) -> list[MeshP
         color,
         outline=unit_circle(4),
     )
-    parts += [spoke.turned("y", 2 * np.pi * i / count) for i in range(count)]
+    parts += [spoke.rotated("y", 2 * np.pi * i / count) for i in range(count)]
     badge = shapes.cylinder(0.3 * radius, 1.05 * deep, 1.12 * deep, color).facing_front()
     back = shapes.cylinder(0.34 * radius, -0.12 * deep, -0.02 * deep, color).facing_front()
     return [*parts, badge, back]
@@ -153,7 +153,7 @@ def _ceiling_fan(make: Builder) -> None:
     rotor.add(_blades(make, count, 0.18, radius, color))
     for i in range(count):
         rotor.add(
-            shapes.box((0.06, -0.015, -0.006), (0.22, 0.015, 0.006), metal).turned(
+            shapes.box((0.06, -0.015, -0.006), (0.22, 0.015, 0.006), metal).rotated(
                 "z", 2 * np.pi * i / count
             )
         )

@@ -78,9 +78,9 @@ def _mixer(make: Builder) -> None:
     )
     gap = make.pick(0.0, 0.001)
     z = height + gap
-    turn = make.between(0.6, 1.4)
+    limit = make.between(0.6, 1.4)
     cap_h = make.between(0.6, 1.2) * radius
-    cap = make.hinge("cap", base, (0, 0, z), (0, 0, 1), (-turn, turn))
+    cap = make.hinge("cap", base, (0, 0, z), (0, 0, 1), (-limit, limit))
     cap.add(
         shapes.lathe(
             [
@@ -96,7 +96,7 @@ def _mixer(make: Builder) -> None:
     length = make.between(0.06, 0.12)
     back = make.chance(0.3)
     parts = _lever(make, color, length, 0.35 * radius)
-    parts = [p.turned("z", np.pi) if back else p for p in parts]
+    parts = [p.rotated("z", np.pi) if back else p for p in parts]
     if make.chance(0.6):
         pivot = (0, 0, z + 1.3 * cap_h)
         tilt = make.hinge(
@@ -146,7 +146,7 @@ def _handle(make: Builder, color: Color, size: float) -> list[MeshPart]:
     parts = [hub]
     for i in range(arms):
         arm = shapes.tube(np.array([(0, 0, z), (length, 0, z)]), [0.8 * bar, bar], (0, 0, 1), color)
-        parts.append(arm.turned("z", 2 * np.pi * i / arms))
+        parts.append(arm.rotated("z", 2 * np.pi * i / arms))
     return parts
 
 
@@ -185,7 +185,7 @@ def _pair(make: Builder) -> None:
         base.add(shapes.cylinder(radius, 0.01, z, color).moved(x))
         limits = (0.0, make.pick(np.pi / 2, np.pi)) if side > 0 else (-np.pi / 2, 0.0)
         link = make.hinge("handle", base, (x, 0, z), (0, 0, 1), limits)
-        link.add(p.turned("z", -np.pi / 2).moved(x, 0, z) for p in handle_parts)
+        link.add(p.rotated("z", -np.pi / 2).moved(x, 0, z) for p in handle_parts)
 
 
 def _kitchen(make: Builder) -> None:
@@ -221,12 +221,12 @@ def _kitchen(make: Builder) -> None:
     swing.add(shapes.tube(path, 0.5 * radius, (1, 0, 0), color))
     z, length = 0.6 * height, make.between(0.06, 0.1)
     x = radius + 0.02
-    base.add(shapes.cylinder(0.55 * radius, 0, x, color).turned("y", np.pi / 2).moved(0, 0, z))
+    base.add(shapes.cylinder(0.55 * radius, 0, x, color).rotated("y", np.pi / 2).moved(0, 0, z))
     # Turns about its own axle, standing up at zero.
     lever = make.hinge(
         "lever", base, (x, 0, z), (1, 0, 0), (-make.between(0.3, 0.6), make.between(0.6, 1.2))
     )
-    lever.add(shapes.cylinder(0.6 * radius, 0, 0.012, color).turned("y", np.pi / 2).moved(x, 0, z))
+    lever.add(shapes.cylinder(0.6 * radius, 0, 0.012, color).rotated("y", np.pi / 2).moved(x, 0, z))
     path = np.array([(x + 0.006, 0, z), (x + 0.006, 0, z + length)])
     lever.add(shapes.tube(path, [0.006, 0.005], (1, 0, 0), color))
 

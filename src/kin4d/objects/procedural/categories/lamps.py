@@ -76,7 +76,7 @@ def _jointed_lamp(make: Builder) -> None:
         sides = (0.0,) if i == 1 else (-0.014, 0.014)
         for x in sides:
             link.add(shapes.box((x - bar / 2, -bar, z), (x + bar / 2, bar, z + length), accent))
-        link.add(shapes.cylinder(0.011, -0.02, 0.02, color).turned("y", np.pi / 2).moved(0, 0, z))
+        link.add(shapes.cylinder(0.011, -0.02, 0.02, color).rotated("y", np.pi / 2).moved(0, 0, z))
         if make.chance(0.4):
             spring = shapes.cylinder(0.006, z + 0.1 * length, z + 0.5 * length, shaded(accent))
             link.add(spring.moved(sides[0], 1.5 * bar + 0.004))
@@ -86,11 +86,11 @@ def _jointed_lamp(make: Builder) -> None:
     # Bent further than this, a wide shade would touch its own arm.
     limits = (nod - bend, min(nod + bend, 1.95))
     head = make.hinge("head", link, (0, 0, z), (1, 0, 0), limits, bearing=0.025)
-    head.add(shapes.cylinder(0.009, -0.02, 0.02, color).turned("y", np.pi / 2).moved(0, 0, z))
+    head.add(shapes.cylinder(0.009, -0.02, 0.02, color).rotated("y", np.pi / 2).moved(0, 0, z))
     neck = 0.03 + 0.3 * size
     head.add(shapes.box((-0.005, -0.005, z), (0.005, 0.005, z + neck), accent))
     # Drawn looking up at the end of straight arms; the joints bend it forwards and down.
-    head.add(p.turned("x", np.pi).moved(0, 0, z + neck) for p in _shade(make, size, color))
+    head.add(p.rotated("x", np.pi).moved(0, 0, z + neck) for p in _shade(make, size, color))
 
 
 def _gooseneck(make: Builder) -> None:
@@ -117,4 +117,4 @@ def _gooseneck(make: Builder) -> None:
         )
         z += length
     size = make.between(0.04, 0.07)
-    link.add(p.turned("x", np.pi).moved(0, 0, z) for p in _shade(make, size, color))
+    link.add(p.rotated("x", np.pi).moved(0, 0, z) for p in _shade(make, size, color))

@@ -35,7 +35,7 @@ def _trolley(make: Builder) -> None:
     # The back half stands; the front half is the lid. Both are tubs lying on their sides.
     back = (
         shapes.tub(outline, 0, depth - split, 0.005, color)
-        .turned("x", np.pi / 2)
+        .rotated("x", np.pi / 2)
         .moved(0, depth, middle)
     )
     base = make.base(back)
@@ -43,7 +43,7 @@ def _trolley(make: Builder) -> None:
     gap = make.pick(0.0, 0.003)
     front = (
         shapes.tub(outline, 0, split - gap, 0.005, color)
-        .turned("x", -np.pi / 2)
+        .rotated("x", -np.pi / 2)
         .moved(0, 0, middle)
     )
     at, axis = (
@@ -107,7 +107,7 @@ def _trolley(make: Builder) -> None:
             disc = (
                 wheel(make, roller, 0.016, dark)
                 .moved(z=-0.008)
-                .turned("y", np.pi / 2)
+                .rotated("y", np.pi / 2)
                 .moved(x, y, roller - 0.004)
             )
             if spin and base_part is base:
@@ -139,7 +139,7 @@ def _briefcase(make: Builder) -> None:
     )
     cover = (
         shapes.tub(outline, 0, height - split - gap, 0.005, color)
-        .turned("x", np.pi)
+        .rotated("x", np.pi)
         .moved(z=height)
     )
     lid.add(cover)
@@ -155,7 +155,7 @@ def _briefcase(make: Builder) -> None:
         lug = shapes.box((-0.008, -0.02, -0.01), (0.008, 0, 0.01), metal)
         base.add(lug.moved(side * (half + thick + 0.01), -depth / 2, z))
     # Hangs outwards in front; turns down to the ground side and up against the lid's edge.
-    loop = bail(make, half, 0.04, thick, color if make.chance(0.5) else metal, square=True).turned(
+    loop = bail(make, half, 0.04, thick, color if make.chance(0.5) else metal, square=True).rotated(
         "x", np.pi / 2
     )
     limit = float(np.arcsin(min(0.95, (z - 0.01) / 0.05)))

@@ -84,8 +84,8 @@ def _lock(make: Builder, door: LinkBuilder, low: Point, high: Point, color: Colo
             )
         )
         return
-    turns = (0.0, make.between(1.2, 1.6)) if style == "lever" else (-np.pi / 2, np.pi / 2)
-    link = make.hinge("handle", door, (x, y, middle), (0, -1, 0), turns)
+    limits = (0.0, make.between(1.2, 1.6)) if style == "lever" else (-np.pi / 2, np.pi / 2)
+    link = make.hinge("handle", door, (x, y, middle), (0, -1, 0), limits)
     radius, reach = 0.16 * size, make.between(0.03, 0.05)
     link.add(shapes.cylinder(0.25 * radius, 0, reach, color).facing_front().moved(x, y, middle))
     bar = 0.13 * radius
@@ -97,7 +97,7 @@ def _lock(make: Builder, door: LinkBuilder, low: Point, high: Point, color: Colo
         link.add(shapes.box(*box, color))
         return
     for angle in np.arange(spokes := make.count(3, 5)) * (2 * np.pi / spokes):
-        spoke = shapes.box((0, -bar, -bar), (radius, bar, bar), color).turned("y", float(angle))
+        spoke = shapes.box((0, -bar, -bar), (radius, bar, bar), color).rotated("y", float(angle))
         link.add(spoke.moved(x, y - reach, middle))
     if style == "wheel":
         angle = np.linspace(0, 2 * np.pi, shapes.sides, endpoint=False)

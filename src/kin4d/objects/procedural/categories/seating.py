@@ -29,7 +29,7 @@ def swivel_chair(rng: np.random.Generator) -> ArticulatedObject:
         leg = shapes.tube(
             path, [0.02, 0.017, 0.012], (0, 1, 0), dark, outline=rounded_rectangle(1.6, 2.0, 0.4, 8)
         )
-        base.add(leg.turned("z", angle))
+        base.add(leg.rotated("z", angle))
         if not casters:
             base.add(shapes.cylinder(0.02, 0, hub - 0.02, dark).moved(*tip))
             continue
@@ -50,7 +50,7 @@ def swivel_chair(rng: np.random.Generator) -> ArticulatedObject:
         )
         rolls = [
             shapes.cylinder(wheel, a, b, shaded(dark, 0.8))
-            .turned("y", np.pi / 2)
+            .rotated("y", np.pi / 2)
             .moved(tip[0], tip[1] + offset, wheel)
             for a, b in ((-0.022, -0.007), (0.007, 0.022))
         ]

@@ -1,4 +1,4 @@
-"""Furniture that holds things: cabinet, drawer unit, wardrobe, storage chest."""
+"""Storage furniture: cabinet, drawer unit, wardrobe, storage chest."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def wardrobe(rng: np.random.Generator) -> ArticulatedObject:
     base = make.base(make.shapes.boards(boards, colors.body, merged=make.merged))
     if make.chance(0.6):
         rail = make.shapes.cylinder(0.014, middle + wall, high[0] - wall, colors.accent)
-        base.add(rail.turned("y", np.pi / 2).moved(0, (room + depth) / 2, 0.85 * height))
+        base.add(rail.rotated("y", np.pi / 2).moved(0, (room + depth) / 2, 0.85 * height))
     inner = width - 2 * wall
     overlap = make.between(0.02, 0.06)
     leaf_width = (inner + (doors - 1) * overlap) / doors

@@ -89,7 +89,7 @@ def toaster(rng: np.random.Generator) -> ArticulatedObject:
     if make.chance(0.7):
         y = 0.3 * width if levers == 1 else 0.0
         z = foot + 0.25 * height
-        dial = knob(make, make.between(0.012, 0.018), 0.014, accent).turned("z", np.pi / 2)
+        dial = knob(make, make.between(0.012, 0.018), 0.014, accent).rotated("z", np.pi / 2)
         if make.chance(0.7):
             make.hinge("dial", base, (high[0], y, z), (1, 0, 0), (-2.4, 2.4)).add(
                 dial.moved(high[0], y, z)

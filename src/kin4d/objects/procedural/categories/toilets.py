@@ -75,7 +75,7 @@ def toilet(rng: np.random.Generator) -> ArticulatedObject:
         lid = make.hinge("lid", carrier, (0, y, z), (-1, 0, 0), (0.0, lean))
         lid.add(shapes.prism(oval * 1.01, z, z + thick, seat_color, bevel=0.3 * thick))
     for x in (-0.07, 0.07):
-        pin = shapes.cylinder(0.006, -0.02, 0.02, seat_color).turned("y", np.pi / 2)
+        pin = shapes.cylinder(0.006, -0.02, 0.02, seat_color).rotated("y", np.pi / 2)
         base.add(pin.moved(x, y + 0.012, height - 0.004))
     return make.build()
 

@@ -1,4 +1,4 @@
-"""Round things that hold liquids: bucket, pot, kettle, blender."""
+"""Round vessels for liquids: bucket, pot, kettle, blender."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def bucket(rng: np.random.Generator) -> ArticulatedObject:
         grip = shapes.cylinder(
             2.6 * thick, -0.3 * reach, 0.3 * reach, sample_color(make, "plastic", "wood")
         )
-        loop.add(grip.turned("y", np.pi / 2).moved(z=ear_z + rise))
+        loop.add(grip.rotated("y", np.pi / 2).moved(z=ear_z + rise))
     return make.build()
 
 
@@ -126,7 +126,7 @@ def pot(rng: np.random.Generator) -> ArticulatedObject:
         corners = [(start, -half, z), (radius + out, -0.8 * half, z), (radius + out, 0.8 * half, z)]
         path = rounded_path(np.array([*corners, (start, half, z)]), 0.4 * half, 4)
         ear = shapes.tube(path, thick, (0, 0, 1), accent)
-        base.add(ear, ear.turned("z", np.pi))
+        base.add(ear, ear.rotated("z", np.pi))
     else:
         length = make.between(0.9, 1.6) * radius
         path = np.array(
@@ -145,11 +145,11 @@ def pot(rng: np.random.Generator) -> ArticulatedObject:
     lid.add(part.moved(z=height + gap) for part in _lid(make, 1.03 * radius, rise, lid_color))
     if radius > 0.13 and make.chance(0.3):
         # A valve or steam vent that turns on the lid.
-        place = (0.6 * radius, 0, height + gap + rise + 0.004)
-        vent = make.hinge("vent", lid, place, (0, 0, 1), (-1.5, 1.5), bearing=0.02)
+        centre = (0.6 * radius, 0, height + gap + rise + 0.004)
+        vent = make.hinge("vent", lid, centre, (0, 0, 1), (-1.5, 1.5), bearing=0.02)
         body = shapes.cylinder(0.012, -0.5 * rise, 0.012, accent)
         lever = shapes.box((-0.004, -0.025, 0.012), (0.004, 0.012, 0.018), accent)
-        vent.add(body.moved(*place), lever.moved(*place))
+        vent.add(body.moved(*centre), lever.moved(*centre))
     return make.build()
 
 
@@ -188,7 +188,7 @@ def kettle(rng: np.random.Generator) -> ArticulatedObject:
         rise = (0.25 * height + 0.12) * make.between(1.15, 1.4)
         # Across the spout, so that it can swing down on either side.
         loop = make.hinge("handle", base, (0, 0, z), (0, 1, 0), (-0.5, 0.5), bearing=0.03)
-        hoop = bail(make, reach, rise, thick, accent, square=True).turned("z", np.pi / 2)
+        hoop = bail(make, reach, rise, thick, accent, square=True).rotated("z", np.pi / 2)
         loop.add(hoop.moved(z=z))
         for side in (-1, 1):
             y0, y1 = sorted((side * 0.5 * radius, side * (reach - 0.002)))

@@ -39,13 +39,13 @@ def ladder(rng: np.random.Generator) -> ArticulatedObject:
         return parts
 
     gap = 1.8 * rail
-    base = make.base(p.turned("x", -lean, top) for p in frame(-gap / 2 - 0.003, 0.0, True))
+    base = make.base(p.rotated("x", -lean, top) for p in frame(-gap / 2 - 0.003, 0.0, True))
     base.add(
         shapes.box((-half - 0.02, -0.12, height - 0.012), (half + 0.02, 0.0, height + 0.012), color)
     )
     limits = (-(2 * lean - 0.02), make.between(0.0, 0.15) + 0.01)
     back = make.hinge("back", base, top, (1, 0, 0), limits, bearing=0.06)
-    back.add(p.turned("x", lean, top) for p in frame(gap / 2 + 0.003, 0.01, make.chance(0.2)))
+    back.add(p.rotated("x", lean, top) for p in frame(gap / 2 + 0.003, 0.01, make.chance(0.2)))
     return make.build()
 
 
@@ -79,7 +79,7 @@ def cart(rng: np.random.Generator) -> ArticulatedObject:
 
     def wheels(carrier: LinkBuilder, x: float) -> None:
         axle = (
-            shapes.cylinder(0.008, -track, track, metal).turned("x", np.pi / 2).moved(x, 0, radius)
+            shapes.cylinder(0.008, -track, track, metal).rotated("x", np.pi / 2).moved(x, 0, radius)
         )
         carrier.add(axle)
         for side in (-1, 1):
@@ -104,7 +104,7 @@ def cart(rng: np.random.Generator) -> ArticulatedObject:
             part = shapes.lathe(
                 np.array(profile) * (radius, tyre), dark, sides=max(16, shapes.sides)
             )
-            part = part.turned("x", -np.pi / 2)
+            part = part.rotated("x", -np.pi / 2)
             part = part.moved(x, y, radius) if side > 0 else part.moved(x, y - tyre, radius)
             spokes = shapes.box(
                 (-0.45 * radius, 0.2 * tyre, -0.01), (0.45 * radius, 0.8 * tyre, 0.01), metal
@@ -145,7 +145,7 @@ def cart(rng: np.random.Generator) -> ArticulatedObject:
     )
     pole.add(
         shapes.cylinder(0.012, -0.07, 0.07, dark)
-        .turned("x", np.pi / 2)
+        .rotated("x", np.pi / 2)
         .moved(tip - 0.012 - long, 0, z)
     )
     return make.build()
