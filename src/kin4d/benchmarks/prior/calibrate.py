@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import minimize
 
 from kin4d.benchmarks.prior.cases import FUSED, prior_case_specs
 from kin4d.benchmarks.prior.comparison import Comparison
@@ -46,11 +47,11 @@ def fit_log_odds(probability: np.ndarray, right: np.ndarray) -> tuple[float, flo
     """Slope and offset of a logistic regression of `right` [n] on the log odds of `probability`."""
     p = np.clip(probability, 1e-4, 1 - 1e-4)
     inputs = np.stack([np.log(p / (1 - p)), np.ones(len(p))], 1)
-    start = np.array([1.0, 0.0])
-    found = start.copy()
-    for _ in range(50):
-        predicted = 1 / (1 + np.exp(-inputs @ found))
-        slope = inputs.T @ (right - predicted) - 0.1 * (found - start)
-        curve = (inputs * (predicted * (1 - predicted))[:, None]).T @ inputs + 0.1 * np.eye(2)
-        found = found + np.linalg.solve(curve, slope)
-    return float(found[0]), float(found[1])
+
+    def loss(found: np.ndarray) -> float:
+        odds = inputs @ found
+        misfit = np.logaddexp(0.0, odds) - right * odds
+        return float(misfit.sum() + 0.05 * np.square(found - [1.0, 0.0]).sum())
+
+    slope, offset = minimize(loss, [1.0, 0.0], method="BFGS").x
+    return float(slope), float(offset)
