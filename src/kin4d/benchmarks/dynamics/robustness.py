@@ -58,8 +58,8 @@ def run(*, quick: bool, seed: int) -> Report:
 
 
 def _one(body: ArticulatedBody, place: str, rng: np.random.Generator) -> dict[str, float]:
-    way = float(10 ** rng.uniform(-1, 1.5))
-    fair = make_push_case(body, rng, way=way, floating=place != "fixed")
+    distance = float(10 ** rng.uniform(-1, 1.5))
+    fair = make_push_case(body, rng, distance=distance, floating=place != "fixed")
     push = Push(tuple(fair.at.tolist()), fair.force, duration=fair.duration)
     material = MATERIALS[str(rng.choice(list(MATERIALS)))]
     size = body.rest.bbox_diagonal
