@@ -82,7 +82,7 @@ def make_push_case(
 ) -> PushCase:
     """A push in a random direction on a random vertex that it can move.
 
-    Unhindered, and without gravity, the vertex would move by `distance` (of the diameter) in a second,
+    Unhindered, and without gravity, the vertex would move by `distance` (of the diameter) in 1 s,
     of a body that stands fast or is `floating`.
     """
     whole = FloatingBase(body) if floating else body
