@@ -34,19 +34,19 @@ def test_held_out_objects_are_those_of_the_test_split() -> None:
 
 def test_a_fair_push_moves_its_vertex_as_far_as_it_says() -> None:
     body = make_object("cabinet", 3).body()
-    push = make_push_case(body, np.random.default_rng(0), way=0.3)
+    push = make_push_case(body, np.random.default_rng(0), distance=0.3)
     with torch.no_grad():
         moving = body.jacobian(body.q0).numpy()
     inertia = np.einsum("pik,p,pil->kl", moving, body.mass.numpy(), moving)
     slope = vertex_jacobian(body, push.vertex)
     rate = push.duration * np.linalg.solve(inertia, slope.T @ push.force)
     assert np.linalg.norm(slope @ rate) == pytest.approx(0.3 * body.rest.bbox_diagonal)
-    np.testing.assert_allclose(push.ours.at, body.rest.vertices[push.theirs.vertex])
+    np.testing.assert_allclose(push.ours.attachment, body.rest.vertices[push.theirs.vertex])
 
 
 def test_a_fair_push_counts_that_the_whole_floats() -> None:
     body = make_object("cabinet", 3).body()
-    push = make_push_case(body, np.random.default_rng(0), way=0.3, floating=True)
+    push = make_push_case(body, np.random.default_rng(0), distance=0.3, floating=True)
     whole = FloatingBase(body)
     with torch.no_grad():
         moving = whole.jacobian(whole.q0).numpy()

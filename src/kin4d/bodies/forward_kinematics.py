@@ -152,8 +152,8 @@ class ForwardKinematics:
         flat, constants = _flat(q, self._width), self._of(q)
         frames = self._frames(flat, constants)
         poses = self._poses(frames, constants, flat.shape[1])[:, None, :3]
-        velocity, turning = self._twists(frames, flat, constants)[:, :, :, None].split(3, 2)
-        moved = torch.linalg.cross(turning.expand(-1, -1, -1, 4, -1), poses, dim=2)
+        velocity, angular = self._twists(frames, flat, constants)[:, :, :, None].split(3, 2)
+        moved = torch.linalg.cross(angular.expand(-1, -1, -1, 4, -1), poses, dim=2)
         moved = torch.cat([moved[:, :, :, :3], moved[:, :, :, 3:] + velocity], 3)
         full = torch.cat([moved, torch.zeros_like(moved[:, :, :1])], 2)
         return full.permute(4, 0, 2, 3, 1).reshape(*q.shape[:-1], self._links, 4, 4, self._width)
@@ -201,8 +201,8 @@ class ForwardKinematics:
                 start = steps.mT[:, 0, :3, :, None].expand(-1, -1, -1, flat.shape[1])
             moved = []
             if revolute:
-                turning, c, s = start[:revolute], cosine[rows][:revolute], sine[rows][:revolute]
-                x, y, rest = turning.split([1, 1, 2], 2)
+                angular, c, s = start[:revolute], cosine[rows][:revolute], sine[rows][:revolute]
+                x, y, rest = angular.split([1, 1, 2], 2)
                 x, y = torch.addcmul(x * c, y, s), torch.addcmul(y * c, x, s, value=-1)
                 moved.append(torch.cat([x, y, rest], 2))
             if revolute < len(start):

@@ -150,9 +150,9 @@ def _rotations() -> np.ndarray:
     from scipy.spatial.transform import Rotation
 
     index = np.arange(_DIRECTIONS) + 0.5
-    tilt, turn = np.arccos(1 - 2 * index / _DIRECTIONS), np.pi * (1 + 5**0.5) * index
+    tilt, azimuth = np.arccos(1 - 2 * index / _DIRECTIONS), np.pi * (1 + 5**0.5) * index
     roll = np.arange(_ROLLS) * 2 * np.pi / _ROLLS
     angles = np.stack(
-        [np.repeat(turn, _ROLLS), np.repeat(tilt, _ROLLS), np.tile(roll, _DIRECTIONS)], axis=1
+        [np.repeat(azimuth, _ROLLS), np.repeat(tilt, _ROLLS), np.tile(roll, _DIRECTIONS)], axis=1
     )
     return Rotation.from_euler("ZXZ", angles).as_matrix()

@@ -76,7 +76,7 @@ class Trajectory:
         self.legs.append(Segment(pose, self.opening, seconds))
         return self
 
-    def shift(self, by: Sequence[float] | np.ndarray, *, speed: float = 0.35) -> Trajectory:
+    def translate(self, by: Sequence[float] | np.ndarray, *, speed: float = 0.35) -> Trajectory:
         """Move by [3] m without rotation."""
         pose = self.end.copy()
         pose[:3, 3] += by

@@ -76,13 +76,13 @@ def make_push_case(
     body: ArticulatedBody,
     rng: np.random.Generator,
     *,
-    way: float = 0.3,
+    distance: float = 0.3,
     floating: bool = False,
     tries: int = 50,
 ) -> PushCase:
     """A push in a random direction on a random vertex that it can move.
 
-    Unhindered, and without gravity, the vertex would move by `way` (of the diameter) in a second,
+    Unhindered, and without gravity, the vertex would move by `distance` (of the diameter) in 1 s,
     of a body that stands fast or is `floating`.
     """
     whole = FloatingBase(body) if floating else body
@@ -107,7 +107,7 @@ def make_push_case(
         speed = PUSH_SECONDS * float(np.linalg.norm(answer))
         if speed * body.mass.sum() < 1e-3 * PUSH_SECONDS:  # along an axis, or across a slider
             continue
-        strength = way * body.rest.bbox_diagonal / speed
+        strength = distance * body.rest.bbox_diagonal / speed
         return PushCase(vertex=vertex, at=at, force=strength * direction)
     raise InputError(f"no vertex of '{body.name}' can be pushed")
 

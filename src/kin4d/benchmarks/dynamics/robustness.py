@@ -28,12 +28,12 @@ def run(*, quick: bool, seed: int) -> Report:
     for made in held_out_objects(count // per_object, seed=seed + 7):
         body = made.body()
         for number in range(per_object):
-            place = "fixed" if number % 2 == 0 else "free, on the ground"
-            tally[place].append(_one(body, place, rng))
-    for place, found in tally.items():
+            support = "fixed" if number % 2 == 0 else "free, on the ground"
+            tally[support].append(_one(body, support, rng))
+    for support, found in tally.items():
         report.rows.append(
             {
-                "object": place,
+                "object": support,
                 "pushes": len(found),
                 "steps each": _STEPS,
                 "not finite": sum(one["not finite"] for one in found),
@@ -57,13 +57,13 @@ def run(*, quick: bool, seed: int) -> Report:
     return report
 
 
-def _one(body: ArticulatedBody, place: str, rng: np.random.Generator) -> dict[str, float]:
-    way = float(10 ** rng.uniform(-1, 1.5))
-    fair = make_push_case(body, rng, way=way, floating=place != "fixed")
+def _one(body: ArticulatedBody, support: str, rng: np.random.Generator) -> dict[str, float]:
+    distance = float(10 ** rng.uniform(-1, 1.5))
+    fair = make_push_case(body, rng, distance=distance, floating=support != "fixed")
     push = Push(tuple(fair.at.tolist()), fair.force, duration=fair.duration)
     material = MATERIALS[str(rng.choice(list(MATERIALS)))]
     size = body.rest.bbox_diagonal
-    if place == "fixed":
+    if support == "fixed":
         scene = Scene([Actor(body, forces=[push], material=material, contacts=0)])
         floor = -np.inf
     else:

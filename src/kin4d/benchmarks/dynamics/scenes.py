@@ -149,9 +149,9 @@ def demo_sheet(*, width: float, height: float, columns: int, rows: int) -> Mesh:
     vertices = np.stack([x - width / 2, np.zeros_like(x), z], -1).reshape(-1, 3)
     index = np.arange(columns * rows).reshape(columns, rows)
     a, b, c, d = index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]
-    turned = np.add.outer(np.arange(columns - 1), np.arange(rows - 1)) % 2 == 1
-    first = np.where(turned[..., None], np.stack([a, b, d], -1), np.stack([a, b, c], -1))
-    second = np.where(turned[..., None], np.stack([b, c, d], -1), np.stack([a, c, d], -1))
+    alternate = np.add.outer(np.arange(columns - 1), np.arange(rows - 1)) % 2 == 1
+    first = np.where(alternate[..., None], np.stack([a, b, d], -1), np.stack([a, b, c], -1))
+    second = np.where(alternate[..., None], np.stack([b, c, d], -1), np.stack([a, c, d], -1))
     faces = np.concatenate([first.reshape(-1, 3), second.reshape(-1, 3)])
     look = Look(name="cloth", base_color=hex_color("#3f8fbf"), double_sided=True)
     return Mesh(vertices=vertices, faces=faces, materials=(look,), name="cloth")

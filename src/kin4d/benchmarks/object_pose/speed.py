@@ -102,5 +102,5 @@ def _grid_box(
         for sign in (1, -1):
             faces.append((one if sign > 0 else one[:, ::-1]) + len(flat) * len(vertices))
             vertices.append(side if sign > 0 else side * np.roll([1, 1, -1], axis))
-    placed = np.concatenate(vertices) * np.array(size) + np.array(centre)
-    return placed, np.concatenate(faces)
+    scaled = np.concatenate(vertices) * np.array(size) + np.array(centre)
+    return scaled, np.concatenate(faces)

@@ -38,9 +38,9 @@ class ScanSamples:
     def posed(self, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Points and normals [N, 3] with the links at `poses` [L, 4, 4]."""
         matrix = poses[self.link]
-        turn = matrix[:, :3, :3]
-        points = np.einsum("nij,nj->ni", turn, self.points) + matrix[:, :3, 3]
-        return points, np.einsum("nij,nj->ni", turn, self.normals)
+        rotation = matrix[:, :3, :3]
+        points = np.einsum("nij,nj->ni", rotation, self.points) + matrix[:, :3, 3]
+        return points, np.einsum("nij,nj->ni", rotation, self.normals)
 
 
 def sample_scan(mesh: Mesh, count: int, *, seed: int, link: int = 0) -> ScanSamples:
@@ -103,9 +103,9 @@ def exposure(points: np.ndarray, normals: np.ndarray, area: float) -> np.ndarray
 def _directions(count: int) -> np.ndarray:
     """[count, 3] unit vectors spread evenly (a Fibonacci lattice)."""
     step = np.arange(count) + 0.5
-    height, turn = 1 - 2 * step / count, step * np.pi * (1 + np.sqrt(5))
+    height, azimuth = 1 - 2 * step / count, step * np.pi * (1 + np.sqrt(5))
     ring = np.sqrt(1 - height**2)
-    return np.stack([ring * np.cos(turn), ring * np.sin(turn), height], -1)
+    return np.stack([ring * np.cos(azimuth), ring * np.sin(azimuth), height], -1)
 
 
 def exposed_links(

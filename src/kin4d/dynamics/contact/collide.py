@@ -29,9 +29,11 @@ def make_point_set(points: np.ndarray, count: int) -> PointSet:
 
 def boxes_overlap(one: tuple[float, ...], other: tuple[float, ...], margin: float) -> bool:
     """Whether two boxes are nearer than `margin`."""
-    return all(
-        one[i] - margin <= other[3 + i] and other[i] - margin <= one[3 + i] for i in range(3)
-    )
+    return (
+        one[0] - margin <= other[3] and other[0] - margin <= one[3]
+        and one[1] - margin <= other[4] and other[1] - margin <= one[4]
+        and one[2] - margin <= other[5] and other[2] - margin <= one[5]
+    )  # fmt: skip
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -17,6 +17,8 @@ from kin4d.dynamics.scene import Scene
 from kin4d.dynamics.scene_state import ActorState, WarmStart
 from kin4d.errors import InputError
 
+_NO_COORDINATES = np.zeros(0)
+
 
 class PairContacts(NamedTuple):
     """The contacts of one pair, which has this number among all pairs."""
@@ -91,7 +93,7 @@ class ContactDetector:
 
         out = []
         for i, pair in enumerate(self.pairs):
-            others, q, second = None, np.zeros(0), pair.second
+            others, q, second = None, _NO_COORDINATES, pair.second
             if second is not None:
                 others = points(second)
                 q = states[second.actor].phase.q if second.actor >= 0 else q

@@ -9,7 +9,7 @@ simulator's part.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -139,8 +139,10 @@ class ContactSolver:
         self._limit_rows(rows, limits, start, end, change, h)
         self._target_rows(rows, targets, start, end, change, h)
         impulse = self._solve(rows, count, inverse)
-        kept = _keep_impulses(found, rows, warm_starts, "position")
-        return PositionSolution(found, limits, rows, impulse, inverse, active, kept)
+        kept = list(warm_starts)
+        for number, impulses in _impulses(found, rows):
+            kept[number] = WarmStart(impulses, kept[number].velocity)
+        return PositionSolution(found, limits, rows, impulse, inverse, active, tuple(kept))
 
     def solve_velocities(
         self, solution: PositionSolution, end: States
@@ -154,9 +156,9 @@ class ContactSolver:
         """
         solved, counts = solution.rows, np.zeros(len(end), np.int64)
         assert solved is not None
-        rows = empty_constraints(len(solved.kind), self._width)
         touching: list[PairContacts] = []
-        count, first, velocities = 0, 0, _velocities(end)
+        bounces: list[np.ndarray] = []
+        count, first = sum(len(one.sides) for one in solution.limits), 0
         for number, pair, contacts in solution.contacts:
             these = slice(first, first + len(contacts.index))
             first = these.stop
@@ -166,14 +168,19 @@ class ContactSolver:
             one = PairContacts(number, pair, contacts.take(hit))
             counts[one.actors] += len(hit)
             touching.append(one)
-            points = _NO_POINTS if pair.second is None else self._points(pair, end)
-            sides, _ = self._sides(pair, one.contacts, points, end)
-            velocity_rows(
-                rows, count, sides, one.contacts.index, one.contacts.normal,
-                solution.warm_starts[number].velocity, pair.friction, solved.bounce[these][hit],
-                velocities,
-            )  # fmt: skip
+            bounces.append(solved.bounce[these][hit])
             count += len(hit)
+        if not count:
+            return list(end), solution.warm_starts, counts
+        rows, velocities, count = empty_constraints(count, self._width), _velocities(end), 0
+        for (number, pair, contacts), bounce in zip(touching, bounces, strict=True):
+            points = _NO_POINTS if pair.second is None else self._points(pair, end)
+            sides, _ = self._sides(pair, contacts, points, end)
+            velocity_rows(
+                rows, count, sides, contacts.index, contacts.normal,
+                solution.warm_starts[number].velocity, pair.friction, bounce, velocities,
+            )  # fmt: skip
+            count += len(contacts.index)
         for actor, coordinates, sides, solved_first in solution.limits:
             count += limit_velocity_rows(
                 rows, count, coordinates, sides, end[actor].forces.hard_limits,
@@ -183,12 +190,14 @@ class ContactSolver:
         if not count:
             return list(end), solution.warm_starts, counts
         impulse = self._solve(rows, count, self._inverse_mass(end, 0.0))
-        warm_starts = _keep_impulses(touching, rows, solution.warm_starts, "velocity")
+        kept = list(solution.warm_starts)
+        for number, impulses in _impulses(touching, rows):
+            kept[number] = WarmStart(kept[number].position, impulses)
         states = [
             state.with_momentum(state.phase.p + impulse[columns])
             for state, columns in zip(end, self.columns, strict=True)
         ]
-        return states, warm_starts, counts
+        return states, tuple(kept), counts
 
     def violation(self, states: States) -> float:
         """How far coordinates are beyond hard limits and points from their targets, at worst."""
@@ -357,16 +366,11 @@ def _target_errors(state: ActorState) -> list[float]:
     return [float(np.linalg.norm(target - points[index])) for index, target in targets]
 
 
-def _keep_impulses(
-    found: list[PairContacts],
-    rows: ConstraintArrays,
-    warm_starts: tuple[WarmStart, ...],
-    stage: str,
-) -> tuple[WarmStart, ...]:
-    """Warm starts with the impulses of contacts, which are the first rows."""
-    kept, first = list(warm_starts), 0
+def _impulses(
+    found: list[PairContacts], rows: ConstraintArrays
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Number of each pair and the impulses [C, 3] of its contacts, which are the first rows."""
+    first = 0
     for number, pair, contacts in found:
-        impulses = warm_start_impulses(pair.first.count, contacts.index, rows, first)
-        kept[number] = kept[number]._replace(**{stage: impulses})
+        yield number, warm_start_impulses(pair.first.count, contacts.index, rows, first)
         first += len(contacts.index)
-    return tuple(kept)

@@ -169,12 +169,12 @@ def _mass_points(body: KinematicTree, link_frame: np.ndarray, link_offset: np.nd
 @numba.njit(cache=True, error_model="numpy")
 def articulated_frames(data, q):
     """Rotations [M + 1, 3, 3] and origins [M + 1, 3] of the frames, and what moves them:
-    world axes [M, 3] times dvalue/dq of the joints, and `turning` [3, 3] of the root."""
+    world axes [M, 3] times dvalue/dq of the joints, and `angular` [3, 3] of the root."""
     m = len(data.parent)
     rotations, origins = np.empty((m + 1, 3, 3)), np.empty((m + 1, 3))
-    axes, turning, rotated = np.empty((m, 3)), np.empty((3, 3)), np.empty((3, 3))
+    axes, angular, rotated = np.empty((m, 3)), np.empty((3, 3)), np.empty((3, 3))
     if data.first:
-        root_pose(q, rotations[0], turning)
+        root_pose(q, rotations[0], angular)
         origins[0] = q[:3]
     else:
         rotations[0] = np.eye(3)
@@ -207,7 +207,7 @@ def articulated_frames(data, q):
                 out[r, 2] = z * cosine + (x * axis[1] - y * axis[0]) * sine + along * axis[2]
         for r in range(3):
             axes[j, r] *= slope
-    return rotations, origins, axes, turning
+    return rotations, origins, axes, angular
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -227,7 +227,7 @@ def _chebyshev(coefficients, s):
 @numba.njit(cache=True, error_model="numpy")
 def _column(data, frames, frame, px, py, pz, weight, out):
     """Add weight * dp/dq [3, k] of a world point p that moves with a frame to `out` [3, k]."""
-    _, origins, axes, turning = frames
+    _, origins, axes, angular = frames
     j = frame - 1
     while j >= 0:
         column = data.columns[j]
@@ -247,7 +247,7 @@ def _column(data, frames, frame, px, py, pz, weight, out):
         dx, dy, dz = px - origins[0, 0], py - origins[0, 1], pz - origins[0, 2]
         for c in range(3):
             out[c, c] += weight
-            ax, ay, az = turning[0, c] * weight, turning[1, c] * weight, turning[2, c] * weight
+            ax, ay, az = angular[0, c] * weight, angular[1, c] * weight, angular[2, c] * weight
             out[0, 3 + c] += ay * dz - az * dy
             out[1, 3 + c] += az * dx - ax * dz
             out[2, 3 + c] += ax * dy - ay * dx

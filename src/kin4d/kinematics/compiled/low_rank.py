@@ -145,9 +145,9 @@ class LowRankKinematics(CompiledKinematics):
         c, slope = coefficients(self.data.features, q[self.data.first :], with_jacobian)
         if not self.floating:
             return mean + basis @ c, basis @ slope
-        rotation, turning = np.empty((3, 3)), np.empty((3, 3))
-        root_pose(q, rotation, turning)
-        return low_rank_points(shift, mean, basis, c, slope, rotation, turning, q, with_jacobian)
+        rotation, angular = np.empty((3, 3)), np.empty((3, 3))
+        root_pose(q, rotation, angular)
+        return low_rank_points(shift, mean, basis, c, slope, rotation, angular, q, with_jacobian)
 
 
 def _sample_body(

@@ -38,10 +38,10 @@ def low_rank_embed(data, q, y, jacobian, with_jacobian):
         if with_jacobian:
             jacobian[:] = slope
         return
-    rotation, turning = np.empty((3, 3)), np.empty((3, 3))
-    root_pose(q, rotation, turning)
+    rotation, angular = np.empty((3, 3)), np.empty((3, 3))
+    root_pose(q, rotation, angular)
     carried, carried_slope = low_rank_points(
-        data.lump_shift, data.lump_mean, data.lump_basis, c, slope, rotation, turning, q,
+        data.lump_shift, data.lump_mean, data.lump_basis, c, slope, rotation, angular, q,
         with_jacobian,
     )  # fmt: skip
     y[:] = carried.reshape(-1)
@@ -50,7 +50,7 @@ def low_rank_embed(data, q, y, jacobian, with_jacobian):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def low_rank_points(shift, mean, basis, c, slope, rotation, turning, q, with_jacobian):
+def low_rank_points(shift, mean, basis, c, slope, rotation, angular, q, with_jacobian):
     """R (mean + basis c) + shift t [N, 3] and its Jacobian [N, 3, 6 + k] (empty unless wanted)."""
     count, k = len(mean), slope.shape[1]
     out = np.empty((count, 3))
@@ -73,7 +73,7 @@ def low_rank_points(shift, mean, basis, c, slope, rotation, turning, q, with_jac
                         moved[r, i] += weight * slope[j, i]
             for col in range(3):
                 jacobian[p, col, col] = shift[p]
-                ax, ay, az = turning[0, col], turning[1, col], turning[2, col]
+                ax, ay, az = angular[0, col], angular[1, col], angular[2, col]
                 jacobian[p, 0, 3 + col] = ay * x[2] - az * x[1]
                 jacobian[p, 1, 3 + col] = az * x[0] - ax * x[2]
                 jacobian[p, 2, 3 + col] = ax * x[1] - ay * x[0]

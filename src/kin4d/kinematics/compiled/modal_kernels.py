@@ -54,7 +54,7 @@ def _rotations(network, own, with_jacobian):
     """Rotations of the nodes [N, 3, 3], and their derivatives [N, 3, k]; see `modal_nodes`."""
     count, k = len(network.rest), network.spin.shape[2]
     vectors = network.spin.reshape(3 * count, k) @ own
-    rotations, turning = np.empty((count, 3, 3)), np.empty((count if with_jacobian else 0, 3, k))
+    rotations, angular = np.empty((count, 3, 3)), np.empty((count if with_jacobian else 0, 3, k))
     slope = np.empty((3, 3))
     for n in range(count):
         write_rotation(vectors[3 * n], vectors[3 * n + 1], vectors[3 * n + 2], rotations[n], slope)
@@ -62,12 +62,12 @@ def _rotations(network, own, with_jacobian):
             for r in range(3):
                 a, b, d = slope[r, 0], slope[r, 1], slope[r, 2]
                 for c in range(k):
-                    turning[n, r, c] = (
+                    angular[n, r, c] = (
                         a * network.spin[n, 0, c]
                         + b * network.spin[n, 1, c]
                         + d * network.spin[n, 2, c]
                     )
-    return rotations, turning
+    return rotations, angular
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
@@ -80,8 +80,8 @@ def modal_nodes(data, q, with_jacobian):
     network = data.network
     count, k = len(network.rest), network.spin.shape[2]
     own = q[data.first :]
-    rotations, turning = _rotations(network, own, with_jacobian)
-    rows, longer = len(turning), network.stretch.reshape(-1, k) @ own
+    rotations, angular = _rotations(network, own, with_jacobian)
+    rows, longer = len(angular), network.stretch.reshape(-1, k) @ own
     pull, pull_slopes, slope = np.zeros((count, 3)), np.zeros((rows, 3 * k)), np.empty(3 * k)
     for e in range(len(network.start)):
         i, j, weight = network.start[e], network.end[e], network.weight[e]
@@ -100,7 +100,7 @@ def modal_nodes(data, q, with_jacobian):
         pull[i, 2] -= d
         if with_jacobian:
             for c in range(k):
-                a, b, d = turning[i, 0, c], turning[i, 1, c], turning[i, 2, c]
+                a, b, d = angular[i, 0, c], angular[i, 1, c], angular[i, 2, c]
                 s, t, u = (
                     network.stretch[e, 0, c],
                     network.stretch[e, 1, c],
@@ -115,16 +115,16 @@ def modal_nodes(data, q, with_jacobian):
                 pull_slopes[i, c] -= weight * slope[c]
     nodes = network.rest + network.inverse_laplacian @ pull
     moving = (
-        (network.inverse_laplacian @ pull_slopes).reshape(rows, 3, k) if with_jacobian else turning
+        (network.inverse_laplacian @ pull_slopes).reshape(rows, 3, k) if with_jacobian else angular
     )
-    return nodes, rotations, moving, turning
+    return nodes, rotations, moving, angular
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def modal_embed(data, q, y, jacobian, with_jacobian):
     """Write sqrt(m) x [3N] and, if wanted, its Jacobian [3N, k]."""
     nodes, _, moving, _ = modal_nodes(data, q, with_jacobian)
-    rotation, turning, origin = root_or_world(data.first, q)
+    rotation, angular, origin = root_or_world(data.first, q)
     for n in range(len(nodes)):
         weight, a, b, d = data.root_mass[n], nodes[n, 0], nodes[n, 1], nodes[n, 2]
         u = rotation[0, 0] * a + rotation[0, 1] * b + rotation[0, 2] * d
@@ -136,7 +136,7 @@ def modal_embed(data, q, y, jacobian, with_jacobian):
         if with_jacobian:
             rows = jacobian[3 * n : 3 * n + 3]
             if data.first:
-                write_root_transform(rows, weight, u, v, w, moving[n], rotation, turning)
+                write_root_transform(rows, weight, u, v, w, moving[n], rotation, angular)
             else:
                 for r in range(3):
                     for c in range(moving.shape[2]):
@@ -147,7 +147,7 @@ def modal_embed(data, q, y, jacobian, with_jacobian):
 def modal_nodes_from_embedding(data, q, y, jacobian):
     """What `modal_nodes` returns at q, from the embedding there: without going over the edges."""
     count, first = len(data.network.rest), data.first
-    rotations, turning = _rotations(data.network, q[first:], True)
+    rotations, angular = _rotations(data.network, q[first:], True)
     rotation, _, origin = root_or_world(data.first, q)
     nodes, moving = np.empty((count, 3)), np.empty((count, 3, jacobian.shape[1] - first))
     for n in range(count):
@@ -161,7 +161,7 @@ def modal_nodes_from_embedding(data, q, y, jacobian):
                 moving[n, r, c] = (
                     u * rows[0, first + c] + v * rows[1, first + c] + w * rows[2, first + c]
                 )
-    return nodes, rotations, moving, turning
+    return nodes, rotations, moving, angular
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
@@ -191,8 +191,8 @@ def modal_points_from_embedding(data, q, y, surface):
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def modal_points_and_jacobians(data, q, node_motion, surface, index):
     """The surface points `index` [N, 3] and their Jacobians [N, 3, k], given the nodes."""
-    nodes, rotations, moving, turning = node_motion
-    rotation, root_turning, origin = root_or_world(data.first, q)
+    nodes, rotations, moving, angular = node_motion
+    rotation, root_angular, origin = root_or_world(data.first, q)
     k = moving.shape[2]
     out, inner, point = np.empty((len(index), 3, len(q))), np.empty((3, k)), np.empty(3)
     points = np.empty((len(index), 3))
@@ -211,7 +211,7 @@ def modal_points_and_jacobians(data, q, node_motion, surface, index):
             point[1] += share * nodes[n, 1] + y
             point[2] += share * nodes[n, 2] + z
             for c in range(k):
-                a, b, d = turning[n, 0, c], turning[n, 1, c], turning[n, 2, c]
+                a, b, d = angular[n, 0, c], angular[n, 1, c], angular[n, 2, c]
                 inner[0, c] += share * moving[n, 0, c] + b * z - d * y
                 inner[1, c] += share * moving[n, 1, c] + d * x - a * z
                 inner[2, c] += share * moving[n, 2, c] + a * y - b * x
@@ -221,7 +221,7 @@ def modal_points_and_jacobians(data, q, node_motion, surface, index):
         z = rotation[2, 0] * a + rotation[2, 1] * b + rotation[2, 2] * d
         points[i, 0], points[i, 1], points[i, 2] = x + origin[0], y + origin[1], z + origin[2]
         if data.first:
-            write_root_transform(out[i], 1.0, x, y, z, inner, rotation, root_turning)
+            write_root_transform(out[i], 1.0, x, y, z, inner, rotation, root_angular)
         else:
             out[i] = inner
     return points, out

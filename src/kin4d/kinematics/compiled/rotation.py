@@ -18,14 +18,14 @@ _SINE, _COSINE, _REST = (
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
-def root_pose(q, rotation, turning):
-    """Write the rotation [3, 3] of the rotation vector q[3:6] and, column by column in `turning`
+def root_pose(q, rotation, angular):
+    """Write the rotation [3, 3] of the rotation vector q[3:6] and, column by column in `angular`
     [3, 3], the angular velocity (rad/s, world axes) per unit rate of each of its components."""
-    write_rotation(q[3], q[4], q[5], rotation, turning)
+    write_rotation(q[3], q[4], q[5], rotation, angular)
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
-def write_rotation(x, y, z, rotation, turning):
+def write_rotation(x, y, z, rotation, angular):
     """`root_pose` of a rotation vector (x, y, z)."""
     squared = x * x + y * y + z * z
     if squared < _SMALL * _SMALL:
@@ -39,7 +39,7 @@ def write_rotation(x, y, z, rotation, turning):
         b = (1.0 - np.cos(angle)) / squared
         c = (1.0 - a) / squared
     _write_mixed(rotation, x, y, z, a, b, 1.0 - b * squared)
-    _write_mixed(turning, x, y, z, b, c, 1.0 - c * squared)
+    _write_mixed(angular, x, y, z, b, c, 1.0 - c * squared)
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
@@ -57,15 +57,15 @@ def _write_mixed(out, x, y, z, skew, outer, unit):
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
-def write_root_transform(out, weight, x, y, z, inner, rotation, turning):
+def write_root_transform(out, weight, x, y, z, inner, rotation, angular):
     """Write weight * d(t + R p)/dq [3, 6 + k] of a point whose R p is (x, y, z) and dp/dq `inner`.
 
-    `turning` [3, 3] is the root's, see `root_pose`.
+    `angular` [3, 3] is the root's, see `root_pose`.
     """
     for c in range(3):
         out[0, c], out[1, c], out[2, c] = 0.0, 0.0, 0.0
         out[c, c] = weight
-        a, b, d = weight * turning[0, c], weight * turning[1, c], weight * turning[2, c]
+        a, b, d = weight * angular[0, c], weight * angular[1, c], weight * angular[2, c]
         out[0, 3 + c] = b * z - d * y
         out[1, 3 + c] = d * x - a * z
         out[2, 3 + c] = a * y - b * x
@@ -77,12 +77,12 @@ def write_root_transform(out, weight, x, y, z, inner, rotation, turning):
 
 @numba.njit(cache=True, error_model="numpy", fastmath=LOOSE)
 def root_or_world(first, q):
-    """Rotation [3, 3], `turning` [3, 3] and origin [3] of the root; the world's if it is fixed."""
-    rotation, turning, origin = np.eye(3), np.zeros((3, 3)), np.zeros(3)
+    """Rotation [3, 3], `angular` [3, 3] and origin [3] of the root; the world's if it is fixed."""
+    rotation, angular, origin = np.eye(3), np.zeros((3, 3)), np.zeros(3)
     if first:
-        root_pose(q, rotation, turning)
+        root_pose(q, rotation, angular)
         origin[:] = q[:3]
-    return rotation, turning, origin
+    return rotation, angular, origin
 
 
 def rewrap_rotvec(q: np.ndarray) -> np.ndarray | None:

@@ -100,13 +100,13 @@ def frame_motions(data, own, with_jacobian):
     """Dual quaternions [T, 8] of the frames and, if wanted, derivatives [T, 8 k] of them, at the
     body's own coordinates."""
     count, k = len(data.centres), len(own)
-    twists, turning = coefficients(data.features, own, with_jacobian)
+    twists, twist_slopes = coefficients(data.features, own, with_jacobian)
     motions, slope = np.empty((count, 8)), np.empty((8, 6))
     moving = np.empty((count if with_jacobian else 0, 8 * k))
     for t in range(count):
         _write_motion(twists[6 * t : 6 * t + 6], data.centres[t], motions[t], slope)
         if with_jacobian:
-            moving[t] = (slope @ turning[6 * t : 6 * t + 6]).reshape(8 * k)
+            moving[t] = (slope @ twist_slopes[6 * t : 6 * t + 6]).reshape(8 * k)
     return motions, moving
 
 
@@ -116,7 +116,7 @@ def skin_points(followers, motions, moving):
     count, known = len(followers.rest), len(moving) > 0
     k = moving.shape[1] // 8
     blends = followers.weights @ motions
-    turned = followers.weights @ moving if known else np.empty((0, 0))
+    blended = followers.weights @ moving if known else np.empty((0, 0))
     out, jacobian = np.empty((count, 3)), np.empty((count if known else 0, 3, k))
     slope = np.empty((3, 8))
     for n in range(count):
@@ -158,7 +158,7 @@ def skin_points(followers, motions, moving):
             for m in range(8):
                 weight = slope[r, m]
                 for i in range(k):
-                    jacobian[n, r, i] += weight * turned[n, m * k + i]
+                    jacobian[n, r, i] += weight * blended[n, m * k + i]
     return out, jacobian
 
 
@@ -167,19 +167,19 @@ def apply_root(data, q, inner, moving):
     """Points [N, 3] and derivatives [N, 3, k] (or none), as the floating root carries them."""
     if data.first == 0:
         return inner, moving
-    rotation, turning, origin = root_or_world(data.first, q)
+    rotation, angular, origin = root_or_world(data.first, q)
     out, jacobian = inner @ rotation.T, np.empty((len(moving), 3, len(q)))
     for n in range(len(moving)):
         x, y, z = out[n]
-        write_root_transform(jacobian[n], 1.0, x, y, z, moving[n], rotation, turning)
+        write_root_transform(jacobian[n], 1.0, x, y, z, moving[n], rotation, angular)
     return out + origin, jacobian
 
 
 @numba.njit(cache=True, error_model="numpy")
 def skinned_embed(data, q, y, jacobian, with_jacobian):
     """Write sqrt(m) x [3L] of the lumps and, if wanted, its Jacobian [3L, k]."""
-    motions, turning = frame_motions(data, q[data.first :], with_jacobian)
-    points, moving = apply_root(data, q, *skin_points(data.lumps, motions, turning))
+    motions, motion_slopes = frame_motions(data, q[data.first :], with_jacobian)
+    points, moving = apply_root(data, q, *skin_points(data.lumps, motions, motion_slopes))
     for n in range(len(points)):
         weight = data.root_mass[n]
         for r in range(3):

@@ -75,13 +75,15 @@ def tube_skin(nodes: np.ndarray, radius: float, *, sides: int = 8) -> SoftSkin:
     offsets = np.concatenate([np.tile(ring, (count, 1)), [[-radius, 0, 0], [radius, 0, 0]]])
     here = (sides * np.arange(count - 1)[:, None] + np.arange(sides)).ravel()
     aside = (sides * np.arange(count - 1)[:, None] + (np.arange(sides) + 1) % sides).ravel()
-    turn = (np.arange(sides) + 1) % sides
+    following = (np.arange(sides) + 1) % sides
     last = sides * (count - 1)
     faces = [
         np.stack([here, aside, aside + sides], axis=1),
         np.stack([here, aside + sides, here + sides], axis=1),
-        np.stack([np.full(sides, sides * count), turn, np.arange(sides)], axis=1),
-        np.stack([np.full(sides, sides * count + 1), last + np.arange(sides), last + turn], axis=1),
+        np.stack([np.full(sides, sides * count), following, np.arange(sides)], axis=1),
+        np.stack(
+            [np.full(sides, sides * count + 1), last + np.arange(sides), last + following], axis=1
+        ),
     ]
     # Rings between two segments stand across the second: good enough for many short ones.
     return SoftSkin(
@@ -96,12 +98,12 @@ def chain_skin(nodes: np.ndarray, wire: float, *, around: int = 12, sides: int =
     """Oval links between successive nodes [N, 3] of a chain, every other rotated by 90 degrees."""
     count = len(nodes) - 1
     length = float(np.linalg.norm(nodes[1] - nodes[0]))
-    turn, tilt = np.meshgrid(
+    azimuth, tilt = np.meshgrid(
         2 * np.pi * np.arange(around) / around, 2 * np.pi * np.arange(sides) / sides, indexing="ij"
     )
     across = 0.32 * length
-    middle = np.stack([np.cos(turn) * (0.5 * length + wire), np.sin(turn) * across], axis=-1)
-    outward = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+    middle = np.stack([np.cos(azimuth) * (0.5 * length + wire), np.sin(azimuth) * across], axis=-1)
+    outward = np.stack([np.cos(azimuth), np.sin(azimuth)], axis=-1)
     oval = middle + wire * np.cos(tilt)[..., None] * outward
     shape = np.concatenate([oval, wire * np.sin(tilt)[..., None]], axis=-1).reshape(-1, 3)
     i, j = np.meshgrid(np.arange(around), np.arange(sides), indexing="ij")

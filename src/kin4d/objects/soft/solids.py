@@ -66,12 +66,12 @@ def poke(rng: np.random.Generator) -> SoftScene:
     high = np.flatnonzero(vertices[:, 2] > np.quantile(vertices[:, 2], 0.5))
     pushes = []
     for start in (0.05, 0.7, 1.3):
-        place = vertices[rng.choice(high)]
+        pressed = vertices[rng.choice(high)]
         reach = 0.15 * mesh.bbox_diagonal
-        share = np.exp(-np.square(np.linalg.norm(vertices - place, axis=-1) / reach))
-        inward = vertices.mean(0) - place + rng.normal(size=3) * 0.2 * mesh.bbox_diagonal
+        share = np.exp(-np.square(np.linalg.norm(vertices - pressed, axis=-1) / reach))
+        inward = vertices.mean(0) - pressed + rng.normal(size=3) * 0.2 * mesh.bbox_diagonal
         # As a post of that section gives way at that height, by bending and by shearing.
-        height = place[2] - vertices[:, 2].min()
+        height = pressed[2] - vertices[:, 2].min()
         bending, shearing = young * section**2 / (4 * height**3), 0.4 * young * section / height
         strength = bending * shearing / (bending + shearing) * height * rng.uniform(0.15, 0.45)
         force = strength * inward / np.linalg.norm(inward)
@@ -127,8 +127,8 @@ def _rotation(rng: np.random.Generator) -> Rotation:
 
 def _end(nodes: np.ndarray, axis: int, *, low: bool) -> np.ndarray:
     """[P] nodes at one end of an axis: the outermost layer."""
-    place = nodes[:, axis] if low else -nodes[:, axis]
-    return np.flatnonzero(place < place.min() + 0.06 * np.ptp(place))
+    pressed = nodes[:, axis] if low else -nodes[:, axis]
+    return np.flatnonzero(pressed < pressed.min() + 0.06 * np.ptp(pressed))
 
 
 def _scene(category: str, rng: np.random.Generator, mesh: Mesh, **changes) -> SoftScene:

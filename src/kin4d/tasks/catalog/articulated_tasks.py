@@ -57,7 +57,7 @@ def open_drawer(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
         grasp_pose(placed.point(fixture.handle, pull), yaw=placed.yaw, tilt=tilt), speed=0.18
     )
     trajectory.grip(0.7, seconds=0.25)
-    trajectory.shift(-0.05 * _approach(placed.yaw, tilt), speed=0.3)
+    trajectory.translate(-0.05 * _approach(placed.yaw, tilt), speed=0.3)
     return TaskSpec(
         instruction="open the drawer",
         trajectory=trajectory,
@@ -90,8 +90,8 @@ def close_drawer(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
         grasp_pose(placed.point(front, -0.006) + back, yaw=placed.yaw, tilt=tilt), speed=0.18
     )
     # A finger caught in the handle would pull the drawer open again.
-    trajectory.wait(0.1).shift(np.array([0, 0, 0.02]), speed=0.15)
-    trajectory.shift(-0.06 * _approach(placed.yaw, tilt), speed=0.3)
+    trajectory.wait(0.1).translate(np.array([0, 0, 0.02]), speed=0.15)
+    trajectory.translate(-0.06 * _approach(placed.yaw, tilt), speed=0.3)
     return TaskSpec(
         instruction="close the drawer",
         trajectory=trajectory,
@@ -118,7 +118,7 @@ def open_door(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
         for a in np.linspace(0, swing, 15)[1:]
     ]
     trajectory.follow(arc, speed=0.16).grip(0.8, seconds=0.25)
-    trajectory.shift(-0.06 * _approach(placed.yaw + 0.85 * side * swing, tilt), speed=0.3)
+    trajectory.translate(-0.06 * _approach(placed.yaw + 0.85 * side * swing, tilt), speed=0.3)
     return TaskSpec(
         instruction=f"open the {fixture.kind} door",
         trajectory=trajectory,
@@ -151,7 +151,9 @@ def close_door(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
         grasp_pose(placed.point(spot, a), yaw=placed.yaw + (yaw - placed.yaw) * a / value)
         for a in np.linspace(value, -0.01, 15)
     ]
-    trajectory.follow(arc, speed=0.18).shift(-0.04 * _approach(placed.yaw, np.pi / 2), speed=0.3)
+    trajectory.follow(arc, speed=0.18).translate(
+        -0.04 * _approach(placed.yaw, np.pi / 2), speed=0.3
+    )
     return TaskSpec(
         instruction=f"close the {fixture.kind} door",
         trajectory=trajectory,
@@ -177,7 +179,7 @@ def open_lid(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
         for a in np.linspace(0, swing, 15)[1:]
     ]
     trajectory.follow(arc, speed=0.18).grip(0.8, seconds=0.25)
-    trajectory.shift(-0.05 * _approach(placed.yaw, tilt), speed=0.3)
+    trajectory.translate(-0.05 * _approach(placed.yaw, tilt), speed=0.3)
     return TaskSpec(
         instruction=f"open the lid of the {_plain(fixture.kind)}",
         trajectory=trajectory,
@@ -209,7 +211,7 @@ def close_lid(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     trajectory.follow(
         [grasp_pose(spot(a), yaw=hand) for a in np.linspace(value, -0.02, 15)], speed=0.18
     )
-    trajectory.shift((0, 0, 0.06), speed=0.3)
+    trajectory.translate((0, 0, 0.06), speed=0.3)
     return TaskSpec(
         instruction=f"close the lid of the {_plain(fixture.kind)}",
         trajectory=trajectory,
@@ -259,7 +261,7 @@ def press_button(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     trajectory.go(grasp_pose(np.array([*at, top + arm.tip - travel]), yaw=yaw), speed=0.12).wait(
         0.15
     )
-    trajectory.shift((0, 0, 0.07), speed=0.3)
+    trajectory.translate((0, 0, 0.07), speed=0.3)
     return TaskSpec(
         instruction=f"press the {name} button",
         trajectory=trajectory,

@@ -50,7 +50,7 @@ def pick(
     trajectory.go(above, speed=0.45)
     trajectory.go(grasp_pose(np.array([*at[:2], height]), yaw=yaw), speed=0.28)
     trajectory.grip(0.0, seconds=0.35)
-    trajectory.shift((0, 0, lift), speed=0.28)
+    trajectory.translate((0, 0, lift), speed=0.28)
     return height
 
 

@@ -88,7 +88,7 @@ def push(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     )
     trajectory.go(grasp_pose(np.array([*behind, height]), yaw=hand), speed=0.3)
     trajectory.go(grasp_pose(np.array([*end, height]), yaw=hand), speed=0.16).wait(0.1)
-    trajectory.shift((*(-0.03 * along), 0.05), speed=0.3)
+    trajectory.translate((*(-0.03 * along), 0.05), speed=0.3)
 
     def done(state: SimState) -> bool:
         return float(np.linalg.norm(state.position("object")[:2] - goal)) < 0.04
@@ -153,7 +153,7 @@ def pick_and_place(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     trajectory.go(grasp_pose(np.array([*goal, height + lifted]), yaw=hand), speed=0.4)
     trajectory.go(grasp_pose(np.array([*goal, height + 0.012]), yaw=hand), speed=0.25)
     trajectory.grip(1.0, seconds=0.3)
-    trajectory.shift((0, 0, 0.1), speed=0.4)
+    trajectory.translate((0, 0, 0.1), speed=0.4)
 
     def done(state: SimState) -> bool:
         where = state.position("object")
@@ -186,7 +186,7 @@ def stack(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     trajectory.go(grasp_pose(np.array([*goal, height + top + 0.05]), yaw=hand), speed=0.35)
     trajectory.go(grasp_pose(np.array([*goal, height + top + 0.002]), yaw=hand), speed=0.2)
     trajectory.grip(1.0, seconds=0.3)
-    trajectory.shift((0, 0, 0.09), speed=0.4)
+    trajectory.translate((0, 0, 0.09), speed=0.4)
 
     def done(state: SimState) -> bool:
         above = state.position("object") - state.position("base")
@@ -221,7 +221,7 @@ def knock_over(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     trajectory.go(grasp_pose(np.array([*behind, 2 * prop.half + 0.05]), yaw=hand), speed=0.4)
     trajectory.go(grasp_pose(np.array([*behind, height]), yaw=hand), speed=0.3)
     trajectory.go(grasp_pose(np.array([*end, height]), yaw=hand), speed=0.28)
-    trajectory.shift((*(-0.06 * along), 0.0), speed=0.5).wait(0.45)
+    trajectory.translate((*(-0.06 * along), 0.0), speed=0.5).wait(0.45)
     return TaskSpec(
         instruction=f"knock over {prop.phrase}",
         trajectory=trajectory,

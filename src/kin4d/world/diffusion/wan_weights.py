@@ -176,7 +176,7 @@ def _fill(
     """Load all tensors, one at a time, with LoRA fused; missing or unknown ones are refused."""
     wanted = {name: value.shape for name, value in transformer.state_dict().items()}
     single = tuple(transformer._keep_in_fp32_modules or ())
-    placed, unfused = {}, set(factors)
+    loaded, unfused = {}, set(factors)
     for source in (base, iter(added.items())):
         for name, tensor in source:
             if any(part in name for part in _UNUSED):
@@ -195,15 +195,15 @@ def _fill(
             tensor_dtype = (
                 torch.float32 if any(part in name.split(".") for part in single) else dtype
             )
-            placed[name] = tensor.to(tensor_dtype)
-    if missing := sorted(set(wanted) - set(placed)):
+            loaded[name] = tensor.to(tensor_dtype)
+    if missing := sorted(set(wanted) - set(loaded)):
         where = ADDED_FILE if missing[0].startswith(ADDED) else "the base's transformer"
         raise InputError(f"{where} lacks {len(missing)} tensors, among them", value=missing[0])
     if unfused:
         raise InputError(
             f"{LORA_FILE} adapts a weight that the base does not have", value=min(unfused)
         )
-    transformer.load_state_dict(placed, assign=True)
+    transformer.load_state_dict(loaded, assign=True)
 
 
 def _base_tensors(folder: Path) -> Iterator[tuple[str, Tensor]]:

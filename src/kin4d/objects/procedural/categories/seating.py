@@ -56,10 +56,10 @@ def swivel_chair(rng: np.random.Generator) -> ArticulatedObject:
         ]
         if spin and limit > 0 and joint is not base:
             limit -= 1
-            turning = make.hinge(
+            swivel = make.hinge(
                 "wheel", joint, (*tip[:1], tip[1] + offset, wheel), (1, 0, 0), (-np.pi, np.pi)
             )
-            turning.add(rolls)
+            swivel.add(rolls)
         else:
             joint.add(rolls)
     lift = make.between(0.06, 0.12)
