@@ -38,7 +38,7 @@ def hinge_axis(body: ArticulatedBody, link: int) -> tuple[np.ndarray, np.ndarray
     return rotation, np.cross(rotation, velocity)
 
 
-@pytest.mark.parametrize(("category", "seed"), [("laptop", 3), ("safe", 4), ("storage_chest", 4)])
+@pytest.mark.parametrize(("category", "seed"), [("laptop", 3), ("safe", 3), ("storage_chest", 4)])
 def test_articulate_finds_the_hinge(category: str, seed: int) -> None:
     truth = make_object(category, seed).body()
     found = kin4d.articulate(truth.rest)

@@ -83,7 +83,7 @@ def test_a_mechanism_makes_its_own_motions(specs) -> None:
         assert left(one, column, one.unlimited()) < 1e-3
 
 
-def test_wrong_axis_and_short_range_are_told_apart() -> None:
+def test_wrong_axis_and_short_range_are_distinguished() -> None:
     true = mechanism(spec(1))
     wrong = mechanism(spec(1, axis=np.array([0.0, 1.0, 0.0])))
     short = mechanism(spec(1, limits=(0.0, 0.5)))

@@ -105,17 +105,17 @@ def _joined(scores: Sequence[MotionScores], name: str) -> np.ndarray:
 
 
 def _hits(
-    mover: Mechanism, follower: Mechanism, weight: np.ndarray, still: float
+    moving: Mechanism, follower: Mechanism, weight: np.ndarray, still: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """[k] which full motions the follower makes, and its leading coordinate in each.
 
-    That is -1 where it makes none, and -2 where the mover itself moves nothing.
+    That is -1 where it makes none, and -2 where the moving itself moves nothing.
     """
-    count = len(mover.coordinates)
+    count = len(moving.coordinates)
     hits, leading = np.zeros(count, bool), np.full(count, -1)
     for column in range(count):
-        target = mover.full_motion(column)
-        far = _rms(target - mover.points, weight)
+        target = moving.full_motion(column)
+        far = _rms(target - moving.points, weight)
         if far <= still:
             leading[column] = -2
             continue
