@@ -165,21 +165,21 @@ class PieceObject:
 
     def scaled(self, scale: np.ndarray) -> PieceObject:
         """Other proportions at q = 0: every part still moves rigidly."""
-        pieces, size = self.pieces, np.abs(scale)
-        normals = pieces.normals / scale
+        pieces, size, single = self.pieces, np.abs(scale), scale.astype(np.float32)
+        normals = pieces.normals / single
         # Surfaces grow by the cofactors of the scaling, weighted by their normals.
         growth = np.linalg.norm(pieces.normals * np.prod(size) / size, axis=-1).mean(-1)
         length = np.maximum(np.linalg.norm(normals, axis=-1, keepdims=True), 1e-30)
         scaled = replace(
             pieces,
-            points=pieces.points * scale,
+            points=pieces.points * single,
             normals=normals / length,
-            supports=pieces.supports * scale,
+            supports=pieces.supports * single,
             area=pieces.area * growth,
         )
         cloud = self.cloud.copy()
-        cloud[:, :3] *= scale
-        cloud[:, 3:] /= scale
+        cloud[:, :3] *= single
+        cloud[:, 3:] /= single
         cloud[:, 3:] /= np.maximum(np.linalg.norm(cloud[:, 3:], axis=1, keepdims=True), 1e-30)
         return replace(self, pieces=scaled, cloud=cloud, joints=self.joints.scaled(scale))
 

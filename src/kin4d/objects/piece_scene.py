@@ -64,13 +64,14 @@ class PieceScene:
         """Every point x at scale * (rotation @ x + shift)."""
         pieces = self.pieces
         lengths = np.where(self.slides, scale, 1.0)[:, None]
+        turn, move = (scale * rotation.T).astype(np.float32), (scale * shift).astype(np.float32)
         return replace(
             self,
             pieces=replace(
                 pieces,
-                points=scale * (pieces.points @ rotation.T + shift),
-                normals=pieces.normals @ rotation.T,
-                supports=scale * (pieces.supports @ rotation.T + shift),
+                points=pieces.points @ turn + move,
+                normals=pieces.normals @ rotation.T.astype(np.float32),
+                supports=pieces.supports @ turn + move,
                 area=pieces.area * scale**2,
             ),
             pivot=scale * (self.pivot @ rotation.T + shift),
@@ -84,10 +85,11 @@ class PieceScene:
 
 
 def _moved(pieces: PieceSamples, motions: np.ndarray) -> PieceSamples:
-    rotation, shift = motions[:, :3, :3], motions[:, None, :3, 3]
+    motions = motions.astype(np.float32)
+    turn, shift = motions[:, :3, :3].swapaxes(1, 2), motions[:, None, :3, 3]
     return replace(
         pieces,
-        points=np.einsum("nab,nkb->nka", rotation, pieces.points) + shift,
-        normals=np.einsum("nab,nkb->nka", rotation, pieces.normals),
-        supports=np.einsum("nab,nkb->nka", rotation, pieces.supports) + shift,
+        points=pieces.points @ turn + shift,
+        normals=pieces.normals @ turn,
+        supports=pieces.supports @ turn + shift,
     )
