@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from kin4d.objects.piece_augmentation import (
     NO_AUGMENTATION,
@@ -14,9 +15,12 @@ from kin4d.objects.piece_augmentation import (
     random_state,
 )
 from kin4d.objects.piece_batches import collate
+from kin4d.objects.piece_composition import attached, without_some_parts
 from kin4d.objects.piece_object import PieceObject, joint_motion
 from kin4d.objects.piece_scene import PieceScene
+from kin4d.objects.piece_stream import PiecePool, PieceStream
 from kin4d.objects.procedural.categories import CATEGORIES, make_object
+from kin4d.objects.sources import articulated_source
 
 CATEGORIES_TRIED = ("cabinet", "fan", "folding_ruler", "washing_machine", "scissors", "lamp")
 
@@ -108,3 +112,45 @@ def test_a_batch_says_who_moves_with_whom(objects: list[PieceObject]) -> None:
     members = targets.parts.members
     assert (targets.parts.carried | ~members).all()
     assert members.any(1).all()
+
+
+def test_an_attached_object_moves_with_what_it_is_on(objects: list[PieceObject]) -> None:
+    rng = np.random.default_rng(4)
+    for base in objects:
+        both = attached(base, objects[2], rng)
+        count, links = len(base.joints), len(base.pieces)
+        host = int(both.link[links:].min())
+        assert len(both.joints) == count + len(objects[2].joints)
+        assert len(both.q0) == len(both.joints.free)
+        assert both.joints.carried[count + 1, count]  # its own joint
+        np.testing.assert_array_equal(
+            both.joints.carried[count + 1, :count], both.joints.carried[host, :count]
+        )
+        values = both.joints.values(random_state(both, rng))
+        motions = both.joints.motions(values)
+        np.testing.assert_allclose(
+            motions[: count + 1], base.joints.motions(values[:count]), atol=1e-12
+        )
+
+
+def test_parts_that_are_left_out_take_what_they_carry_along(objects: list[PieceObject]) -> None:
+    rng = np.random.default_rng(5)
+    for obj in objects:
+        for _ in range(8):
+            left = without_some_parts(obj, rng, share=0.4)
+            before, after = (
+                {(*j.pivot[i], *j.axis[i], *j.limits[i]) for i in range(len(j))}
+                for j in (obj.joints, left.joints)
+            )
+            assert after <= before
+            assert set(left.link) <= set(range(len(left.joints) + 1))
+            assert len(left.q0) == len(left.joints.free)
+            PieceScene.of(left, random_state(left, rng))
+
+
+def test_composed_streams_can_be_made_again() -> None:
+    pool = PiecePool.procedural(articulated_source().only(["oven", "lamp"]), "train", each=1)
+    stream = PieceStream([pool], batch=6, seed=2, vary=PieceAugmentation(compose=1.0, remove=1.0))
+    first, again = stream[0], PieceStream([pool], batch=6, seed=2, vary=stream.vary)[0]
+    assert torch.equal(first[0].points, again[0].points)
+    assert torch.isfinite(first[0].points).all()

@@ -28,6 +28,8 @@ class PieceAugmentation:
     """How objects are varied; probabilities unless a unit is given.
 
     Attributes:
+        compose: Another object is attached to a part.
+        remove: Some of the moving parts are left out.
         stretch: Standard deviation of the logarithm of each axis' scale.
         clutter: Small pieces are attached to surfaces.
         drop: Small pieces are left out.
@@ -39,6 +41,8 @@ class PieceAugmentation:
         most: Pieces kept, the largest.
     """
 
+    compose: float = 0.3
+    remove: float = 0.3
     stretch: float = 0.2
     clutter: float = 0.4
     drop: float = 0.4
@@ -51,7 +55,7 @@ class PieceAugmentation:
 
 
 NO_AUGMENTATION = PieceAugmentation(
-    stretch=0, clutter=0, drop=0, merge=0, split=0, fuse=0, at_rest=0, noise=0
+    compose=0, remove=0, stretch=0, clutter=0, drop=0, merge=0, split=0, fuse=0, at_rest=0, noise=0
 )
 
 

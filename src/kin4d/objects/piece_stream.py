@@ -13,6 +13,7 @@ from kin4d.neurok.piece_batch import JointTargets, PieceBatch
 from kin4d.objects.articulated_sample import ArticulatedSample
 from kin4d.objects.piece_augmentation import NO_AUGMENTATION, PieceAugmentation, random_scene
 from kin4d.objects.piece_batches import collate
+from kin4d.objects.piece_composition import attached, without_some_parts
 from kin4d.objects.piece_object import PieceObject
 from kin4d.objects.piece_scene import PieceScene
 from kin4d.objects.sources import FileSource, ProceduralSource
@@ -115,9 +116,15 @@ class PieceStream:
             step += 1
 
     def _scene(self, rng: np.random.Generator) -> PieceScene:
+        obj = self._object(rng)
+        if rng.random() < self.vary.compose:
+            obj = attached(obj, self._object(rng), rng)
+        return random_scene(obj, rng, self.vary)
+
+    def _object(self, rng: np.random.Generator) -> PieceObject:
         pool = self.pools[int(rng.choice(len(self.pools), p=self._share))]
         obj = pool.objects[int(rng.integers(len(pool.objects)))]
-        return random_scene(obj, rng, self.vary)
+        return without_some_parts(obj, rng) if rng.random() < self.vary.remove else obj
 
 
 def _cut(sample: object, seed: int) -> PieceObject:
