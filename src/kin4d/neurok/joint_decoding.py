@@ -27,7 +27,7 @@ class DecodingConfig:
         hypotheses: Joints kept per part.
         parallel: Cosine between candidate axes that count as one, at least.
         apart: Their distance, in radii of the part plus a hundredth of the object, at most.
-        tolerance: Relative error of a range that is forgiven when the likeliest is chosen.
+        tolerance: Relative error of a range that is forgiven when it is chosen.
     """
 
     moves: float = 0.5
@@ -48,7 +48,8 @@ class JointHypothesis:
         pivot: [3] a point of the axis.
         axis: [3] unit.
         limits: rad or lengths, back (<= 0) and forth (>= 0).
-        probability: Among the ways this part may move.
+        probability: Of kind and axis, among the ways this part may move.
+        range_probability: That the true joint makes this one's farther motion, if those are right.
     """
 
     kind: str
@@ -57,6 +58,7 @@ class JointHypothesis:
     axis: np.ndarray
     limits: tuple[float, float]
     probability: float
+    range_probability: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -180,19 +182,21 @@ def _hypotheses(
             point, direction = model.refine(joints, choice)
             asked = torch.full((len(parts),), slides)
             logits = model.ranges(encoded, parts, joints, choice, asked)
-            ends = _likeliest_range(logits, LENGTH_BINS if slides else ANGLE_BINS, config)
+            ends, reached = _ranges(logits, slides, config)
             for row in range(len(parts)):
-                turns = float(types[row, 1] / (types[row, 0] + types[row, 1] + 1e-9)) > 0.5
-                back, forth = (np.pi, np.pi) if turns and not slides else ends[row]
+                turns = 0.0 if slides else float(types[row, 1] / types[row, :2].sum())
+                endless = turns > 0.5
+                back, forth = (np.pi, np.pi) if endless else ends[row]
                 kind = types[row, 2] if slides else types[row, :2].sum()
                 rows[row].append(
                     JointHypothesis(
                         kind="prismatic" if slides else "revolute",
-                        endless=turns and not slides,
+                        endless=endless,
                         pivot=point[row].double().numpy(),
                         axis=direction[row].double().numpy(),
                         limits=(-float(back), float(forth)),
                         probability=float(kind * mass[row]),
+                        range_probability=turns if endless else float(reached[row]),
                     )
                 )
     return [
@@ -232,17 +236,43 @@ def _alike(joints: PartJoints, top: Tensor, slides: bool, config: DecodingConfig
     return same & (far < config.apart * joints.radii[:, None, None] + 0.01)
 
 
-def _likeliest_range(logits: Tensor, bins: Tensor, config: DecodingConfig) -> Tensor:
-    """[M, 2] values of histograms [M, 2, n] with the most mass within the tolerance of them."""
-    least = torch.minimum(bins[:, None], bins[None]) * config.tolerance
-    near = (bins[:, None] - bins[None]).abs() <= least + 0.5 * (bins[2] - bins[1])
-    mass = logits.softmax(-1) @ near.float()
-    ends = bins[mass.argmax(-1)]
-    # A joint that moves can move at least one way: the surer one.
-    stuck = ends.amax(-1) <= bins[0]
-    sure = torch.where(bins > bins[0], mass, -torch.inf).max(-1)
-    side = sure.values.argmax(-1)
-    forced = torch.zeros_like(ends).scatter(
-        1, side[:, None], bins[sure.indices].gather(1, side[:, None])
-    )
-    return torch.where(stuck[:, None], forced, ends)
+def _ranges(logits: Tensor, slides: bool, config: DecodingConfig) -> tuple[Tensor, Tensor]:
+    """[M, 2] ranges back and forth from histograms [M, 2, n], and [M] how probable they are.
+
+    One way has its likeliest value. The other goes at least as far: there true and predicted joint
+    most likely make each other's motion to within the tolerance. The probability is that the true
+    joint makes the predicted one's farther motion.
+    """
+    bins = LENGTH_BINS if slides else ANGLE_BINS
+    row, number = torch.arange(len(logits)), torch.arange(len(bins))
+    mass = logits.softmax(-1)
+    made = _makes(bins, slides, config.tolerance).float()
+    likeliest = (mass @ _alike_values(bins, config.tolerance).float()).argmax(-1)
+    # The true joint goes farther this way, and the predicted one follows.
+    other = mass.flip(1)
+    follows = (mass * (other.cumsum(-1) - 0.5 * other)) @ made
+    leads = mass @ made.mT  # the true joint follows the predicted one
+    short = likeliest.flip(1)
+    score = follows + leads + follows.flip(1).gather(2, short[..., None])
+    score = score.masked_fill(number < short[..., None].clamp(min=1), -1.0)
+    best = score.max(-1)
+    way = best.values.argmax(-1)
+    far = best.indices[row, way]
+    ends = torch.empty(len(logits), 2)
+    ends[row, way], ends[row, 1 - way] = bins[far], bins[likeliest[row, 1 - way]]
+    return ends, leads[row, way, far]
+
+
+def _makes(bins: Tensor, slides: bool, tolerance: float) -> Tensor:
+    """[n, n] whether a joint that can go to bins[j] makes a motion to bins[i] within tolerance."""
+    wanted, reach = bins[:, None], bins[None]
+    missing = (wanted - reach).clamp(min=0)
+    if not slides:  # chords
+        wanted, missing = (2 * (x.clamp(max=torch.pi) / 2).sin() for x in (wanted, missing))
+    return missing <= tolerance * wanted
+
+
+def _alike_values(bins: Tensor, tolerance: float) -> Tensor:
+    """[n, n] whether two values are the same within tolerance."""
+    least = torch.minimum(bins[:, None], bins[None]) * tolerance
+    return (bins[:, None] - bins[None]).abs() <= least + 0.5 * (bins[2] - bins[1])

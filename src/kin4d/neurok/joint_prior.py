@@ -25,7 +25,7 @@ from kin4d.neurok.piece_geometry import (
     pair_features,
     piece_features,
 )
-from kin4d.neurok.sweep_profile import ANGLE_BINS, sweep_profile
+from kin4d.neurok.sweep_profile import ANGLE_BINS, PROFILE, sweep_profile
 
 TYPES = ("revolute", "endless", "prismatic")
 LINE_FEATURES = 16
@@ -251,27 +251,31 @@ class JointPrior(nn.Module):
 
 
 class RangeHead(nn.Module):
-    """Histograms of the range back and forth: what the part says, and where it would hit others."""
+    """Histograms of the range back and forth: from the part and all it would meet on its way."""
 
     def __init__(self, known: int, width: int) -> None:
         super().__init__()
         bins, channels = len(ANGLE_BINS), 16
-        self.direct = nn.Sequential(
-            nn.Linear(known, width), nn.GELU(), nn.Linear(width, 2 * (bins + channels))
+        self.whole = nn.Sequential(
+            nn.Linear(known + 2 * bins * PROFILE, width),
+            nn.GELU(),
+            nn.Linear(width, width),
+            nn.GELU(),
+            nn.Linear(width, 2 * (bins + channels)),
         )
-        self.place = nn.Parameter(torch.zeros(channels, bins))
-        self.first = nn.Conv1d(4, channels, 3, padding=1)
+        self.bin_embedding = nn.Parameter(torch.zeros(channels, bins))
+        self.first = nn.Conv1d(2 * PROFILE, channels, 3, padding=1)
         self.second = nn.Conv1d(channels, channels, 5, padding=2)
         self.last = nn.Conv1d(channels, 1, 3, padding=1)
 
     def forward(self, known: Tensor, profile: Tensor) -> Tensor:
-        """[M, 2, bins] of what is known [M, n] and profiles [M, 2, bins, 2]."""
+        """[M, 2, bins] of what is known [M, n] and profiles [M, 2, bins, 4]."""
         bins = profile.shape[2]
-        direct, gate = self.direct(known).unflatten(-1, (2, -1)).split([bins, 16], -1)
+        whole = self.whole(torch.cat([known, profile.flatten(1)], -1))
+        direct, gate = whole.unflatten(-1, (2, -1)).split([bins, 16], -1)
         so_far = profile.cummax(2).values
         local = torch.cat([profile, so_far], -1).flatten(0, 1).mT
-        hidden = self.first(local) + self.place + gate.flatten(0, 1)[..., None]
-        hidden = F.gelu(hidden)
+        hidden = F.gelu(self.first(local) + self.bin_embedding + gate.flatten(0, 1)[..., None])
         hidden = hidden + F.gelu(self.second(hidden))
         return direct + self.last(hidden).squeeze(1).unflatten(0, (-1, 2))
 
