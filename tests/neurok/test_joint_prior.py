@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
 from kin4d.neurok.joint_decoding import DecodingConfig, build_tree, decode_joints, group_pieces
@@ -120,3 +121,55 @@ def test_pieces_come_back_to_the_world() -> None:
     back = (cut.pieces.supports.reshape(-1, 3) / cut.box.scale + cut.box.centre) @ cut.box.rotation
     np.testing.assert_allclose(back.min(0), mesh.vertices.min(0), atol=0.005)
     np.testing.assert_allclose(back.max(0), mesh.vertices.max(0), atol=0.005)
+
+
+def test_ranges_are_those_that_truth_and_prediction_both_make() -> None:
+    from kin4d.neurok.joint_decoding import _ranges
+    from kin4d.neurok.sweep_profile import ANGLE_BINS, LENGTH_BINS
+
+    for slides, bins in ((False, ANGLE_BINS), (True, LENGTH_BINS)):
+        logits = torch.full((2, 2, len(bins)), -20.0)
+        logits[0, 0, 4], logits[0, 1, 12] = 0.0, 0.0  # certain: 4 back, 12 forth
+        logits[1, 0, 12], logits[1, 1, 0] = 0.0, 0.0
+        ends, probability = _ranges(logits, slides, DecodingConfig())
+        assert torch.all(probability > 0.99)
+        for row, expected in enumerate((bins[[4, 12]], bins[[12, 0]])):
+            far = int(expected.argmax())
+            assert ends[row, far] == pytest.approx(float(expected[far]), rel=0.45)
+            assert ends[row, 1 - far] <= ends[row, far]
+            assert ends[row, 1 - far] == pytest.approx(float(expected[1 - far]), rel=0.3)
+
+
+def test_surface_on_the_way_is_met_where_it_is() -> None:
+    """A panel on a hinge along z meets a wall a quarter turn forth; a drawer one 0.3 ahead."""
+    from kin4d.neurok.piece_batch import Parts, PieceBatch
+    from kin4d.neurok.piece_geometry import Boxes
+    from kin4d.neurok.sweep_profile import ANGLE_BINS, LENGTH_BINS, sweep_profile
+
+    torch.manual_seed(0)
+    panel = torch.rand(32, 3) * torch.tensor([0.3, 0.0, 0.3]) + torch.tensor([0.1, 0.0, 0.0])
+    turned = panel[:, [1, 0, 2]]
+    ahead = panel + torch.tensor([0.0, 0.3, 0.0])
+    axis = torch.tensor([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    for row, (other, distance, bins) in enumerate(
+        ((turned, torch.pi / 2, ANGLE_BINS), (ahead, 0.3, LENGTH_BINS))
+    ):
+        points = torch.stack([panel, other])[None]
+        batch = PieceBatch(
+            points=points,
+            normals=torch.zeros_like(points),
+            supports=points,
+            area=torch.ones(1, 2),
+            component=torch.zeros(1, 2, dtype=torch.int64),
+            mask=torch.ones(1, 2, dtype=torch.bool),
+        )
+        own = torch.tensor([[True, False]])
+        parts = Parts(shape=torch.zeros(1, dtype=torch.int64), members=own, carried=own)
+        boxes = Boxes(torch.zeros(1, 2, 3), torch.eye(3).expand(1, 2, 3, 3), torch.zeros(1, 2, 3))
+        profile = sweep_profile(
+            batch, boxes, parts, torch.zeros(1, 3), axis[row : row + 1], torch.tensor([row == 1])
+        )
+        met = bins[profile[0, 1, :, 2].argmax()]
+        assert float(met) == pytest.approx(distance, rel=0.15)
+        if row:
+            assert float(profile[0, 0, :, 2].max()) == 0.0

@@ -64,6 +64,19 @@ def articulate(
     cut = cut_mesh(mesh, config.pieces)
     parts = decode_joints(prior.model, cut.batch(), config.decoding)
     probabilities = [prior.probability(part) for part in parts]
+    return body_of_parts(mesh, cut, parts, probabilities, mass=mass, config=config)
+
+
+def body_of_parts(
+    mesh: Mesh,
+    cut: MeshPieces,
+    parts: list[PartHypotheses],
+    probabilities: list[float],
+    *,
+    mass: float | np.ndarray = 1.0,
+    config: ArticulateConfig,
+) -> SegmentedBody:
+    """The body of predicted parts, each on its likeliest joint; the most probable come first."""
     face_part, joints = _joint_specs(cut, parts, probabilities, config.min_probability)
     vertex_part = np.zeros(len(mesh.vertices), np.int64)
     vertex_part[mesh.faces.ravel()] = np.repeat(face_part, 3)

@@ -69,12 +69,14 @@ class PartHypotheses:
         pieces: [n] its own pieces.
         parent: Index of the part it is carried by; -1 for the root.
         moves: Probability that it moves at all.
+        together: Probability that its pieces are one part, and no others are of it.
         joints: The likeliest first.
     """
 
     pieces: np.ndarray
     parent: int
     moves: float
+    together: float
     joints: tuple[JointHypothesis, ...]
 
 
@@ -112,6 +114,7 @@ def decode_joints(
             pieces=groups[index],
             parent=-1 if parents[index] < 0 else int(number[parents[index]]),
             moves=float(np.average(moves[groups[index]], weights=area[groups[index]] + 1e-6)),
+            together=_cohesion(groups[index], groups, relation),
             joints=found[row],
         )
         for row, index in enumerate(order)
@@ -137,6 +140,17 @@ def group_pieces(
     label = fcluster(tree, 1.0 - config.together, "distance")
     groups = [moving[label == one] for one in np.unique(label)]
     return sorted(groups, key=lambda group: -area[group].sum())
+
+
+def _cohesion(group: np.ndarray, groups: list[np.ndarray], relation: np.ndarray) -> float:
+    """Mean probability that pairs of a group share a joint, times that of the nearest other group
+    not to share it."""
+    both = np.minimum(relation, relation.T)
+    pairs = both[np.ix_(group, group)][~np.eye(len(group), dtype=bool)]
+    nearest = max(
+        (both[np.ix_(group, one)].mean() for one in groups if one is not group), default=0
+    )
+    return float((pairs.mean() if len(pairs) else 1.0) * (1 - nearest))
 
 
 def build_tree(groups: list[np.ndarray], relation: np.ndarray) -> tuple[list[int], np.ndarray]:

@@ -3,6 +3,7 @@ probabilities."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,27 +25,31 @@ VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class CalibratedPrior:
-    """A joint prior whose probabilities mean what they say.
+    """A joint prior with calibrated probabilities (Platt scaling of several log odds).
 
     Attributes:
         model: The network.
-        slope: Of the calibrated log odds in the log odds of what the network says.
-        offset: Likewise.
+        weights: [4] of the log odds that `evidence` returns.
+        offset: Added to the weighted sum.
     """
 
     model: JointPrior
-    slope: float = 1.0
+    weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
     offset: float = 0.0
 
     def probability(self, part: PartHypotheses) -> float:
         """That the true object can make the motion of the part's likeliest joint."""
-        return float(1 / (1 + np.exp(-(self.slope * log_odds(part) + self.offset))))
+        odds = float(evidence(part) @ np.array(self.weights)) + self.offset
+        return float(1 / (1 + np.exp(-odds)))
 
 
-def log_odds(part: PartHypotheses) -> float:
-    """Of moving at all, and then by the likeliest joint."""
-    p = np.clip(part.moves * part.joints[0].probability, 1e-4, 1 - 1e-4)
-    return float(np.log(p / (1 - p)))
+def evidence(part: PartHypotheses) -> np.ndarray:
+    """[4] log odds: that a part moves, that its pieces are one part, that it moves by its likeliest
+    joint, and that it can go as far."""
+    joint = part.joints[0]
+    stated = [part.moves, part.together, joint.probability, joint.range_probability]
+    p = np.clip(stated, 1e-3, 1 - 1e-3)
+    return np.log(p / (1 - p))
 
 
 def joint_prior_from_pretrained(name: str | Path) -> CalibratedPrior:
@@ -64,14 +69,17 @@ def joint_prior_from_pretrained(name: str | Path) -> CalibratedPrior:
     check_state_dict(model.state_dict(), tensors)
     model.load_state_dict(tensors)
     model.requires_grad_(False).eval()
-    calibration = metadata.get("calibration", {})
-    return CalibratedPrior(model, calibration.get("slope", 1.0), calibration.get("offset", 0.0))
+    if "calibration" not in metadata:
+        return CalibratedPrior(model)
+    calibration = metadata["calibration"]
+    return CalibratedPrior(model, tuple(calibration["weights"]), calibration["offset"])
 
 
-def calibrate_weights(file: str | Path, *, slope: float, offset: float) -> None:
+def calibrate_weights(file: str | Path, *, weights: Sequence[float], offset: float) -> None:
     """Write a calibration of the log odds into a weights file."""
     tensors, metadata = load_tensors(file)
-    save_tensors(file, tensors, {**metadata, "calibration": {"slope": slope, "offset": offset}})
+    calibration = {"weights": list(weights), "offset": offset}
+    save_tensors(file, tensors, {**metadata, "calibration": calibration})
 
 
 @lru_cache(maxsize=4)

@@ -11,15 +11,17 @@ from scipy.optimize import minimize
 from kin4d.benchmarks.prior.cases import FUSED, prior_case_specs
 from kin4d.benchmarks.prior.comparison import Comparison
 from kin4d.benchmarks.prior.motion_scores import POINTS, MotionScores
-from kin4d.neurok.articulate import articulate
-from kin4d.neurok.joint_pretrained import calibrate_weights, joint_prior_from_pretrained
+from kin4d.neurok.articulate import ArticulateConfig, body_of_parts
+from kin4d.neurok.joint_decoding import decode_joints
+from kin4d.neurok.joint_pretrained import calibrate_weights, evidence, joint_prior_from_pretrained
+from kin4d.neurok.mesh_pieces import cut_mesh
 from kin4d.progress import track
 
 
 def calibrate_on_dev(
     file: str | Path, *, objects: Sequence[Path] = (), count: int = 60, seed: int = 0
-) -> tuple[float, float]:
-    """Fit slope and offset of the log odds on dev objects, and keep them in the weights file.
+) -> None:
+    """Fit the calibration on dev objects, and keep it in the weights file.
 
     Args:
         file: Weights of a joint prior.
@@ -27,31 +29,29 @@ def calibrate_on_dev(
         count: Objects of each set.
         seed: Of objects and states.
     """
-    calibrate_weights(file, slope=1.0, offset=0.0)
-    prior = joint_prior_from_pretrained(file)
+    prior, config = joint_prior_from_pretrained(file), ArticulateConfig()
     specs = prior_case_specs(count=count, objects=objects, split="dev", seed=seed)
-    stated, right = [], []
+    stated, right = [np.zeros((0, 4))], [np.zeros(0, bool)]
     for spec in track([one for one in specs if FUSED not in one.group], "calibrating"):
         case = spec.make(seed=seed)
-        body = articulate(case.mesh, prior)
+        cut = cut_mesh(case.mesh, config.pieces)
+        parts = decode_joints(prior.model, cut.batch(), config.decoding)
+        # Equal probabilities leave the parts in their order.
+        body = body_of_parts(case.mesh, cut, parts, [1.0] * len(parts), config=config)
         found = Comparison.of(body, case.face_link, case.joints, count=POINTS, seed=case.seed)
-        scores = MotionScores.of(found)
-        stated.append(scores.probability)
-        right.append(scores.correct)
-    slope, offset = fit_log_odds(np.concatenate(stated), np.concatenate(right))
-    calibrate_weights(file, slope=slope, offset=offset)
-    return slope, offset
+        right.append(MotionScores.of(found).correct)
+        stated += [evidence(part)[None] for part in parts]
+    weights, offset = fit_log_odds(np.concatenate(stated), np.concatenate(right))
+    calibrate_weights(file, weights=weights.tolist(), offset=offset)
 
 
-def fit_log_odds(probability: np.ndarray, right: np.ndarray) -> tuple[float, float]:
-    """Slope and offset of a logistic regression of `right` [n] on the log odds of `probability`."""
-    p = np.clip(probability, 1e-4, 1 - 1e-4)
-    inputs = np.stack([np.log(p / (1 - p)), np.ones(len(p))], 1)
+def fit_log_odds(stated: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, float]:
+    """Weights [n] and offset of a logistic regression of `right` [m] on log odds [m, n]."""
 
     def loss(found: np.ndarray) -> float:
-        odds = inputs @ found
+        odds = stated @ found[:-1] + found[-1]
         misfit = np.logaddexp(0.0, odds) - right * odds
-        return float(misfit.sum() + 0.05 * np.square(found - [1.0, 0.0]).sum())
+        return float(misfit.sum() + 0.5 * np.square(found).sum())
 
-    slope, offset = minimize(loss, [1.0, 0.0], method="BFGS").x
-    return float(slope), float(offset)
+    found = minimize(loss, np.zeros(stated.shape[1] + 1), method="BFGS").x
+    return found[:-1], float(found[-1])
