@@ -223,10 +223,10 @@ def _predicted_body(
     if body_type == "auto" and (unfamiliar or not body.coordinates):
         return None
     if unfamiliar:
-        warnings.warn(
-            "this shape is unlike those the model was trained on "
-            f"(confidence {body.confidence:.3f}): do not trust its motion",
-            LowConfidenceWarning,
-            stacklevel=4,
+        why = (
+            f"this shape is unlike the training shapes (confidence {body.confidence:.3f})"
+            if body_type == "learned"
+            else f"the most probable joint of this mesh has a probability of {body.confidence:.2f}"
         )
+        warnings.warn(f"{why}: do not trust its motion", LowConfidenceWarning, stacklevel=4)
     return body

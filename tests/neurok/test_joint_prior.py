@@ -100,7 +100,7 @@ def test_every_face_has_a_piece() -> None:
     cut = cut_mesh(mesh)
     assert cut.face_piece.shape == (len(mesh.faces),)
     assert set(cut.face_piece) == set(range(len(cut.pieces)))
-    few = cut_mesh(mesh, PieceConfig(most=6))
+    few = cut_mesh(mesh, PieceConfig(max_pieces=6))
     assert len(few.pieces) == 6
     assert set(few.face_piece) <= set(range(6))
 

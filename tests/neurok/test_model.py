@@ -11,7 +11,7 @@ from kin4d.geometry.transforms import quaternion_rotate, rotvec_to_matrix
 from kin4d.neurok import Neurok, NeurokConfig
 from kin4d.neurok.encoders import PointFeatures, sparse_softmax
 from kin4d.neurok.loss import LossWeights, NeurokBatch, evaluate_neurok, neurok_loss
-from kin4d.neurok.twists import fit_twists, twist_to_parts
+from kin4d.neurok.twists import fit_twists, twist_to_rotation_translation
 from kin4d.training.assignment_loss import assignment_loss
 
 FORMS = [
@@ -80,12 +80,12 @@ def test_twists_are_read_off_rigid_parts() -> None:
     centres = torch.stack([points[0, :40].mean(0), points[0, 40:].mean(0)])[None]
     about = centres, torch.full((1, 2), 0.4)
     twists, _ = fit_twists(weights, points, moved, *about)
-    quaternion, translation = twist_to_parts(twists, *about)
+    quaternion, translation = twist_to_rotation_translation(twists, *about)
     for part, token in ((slice(0, 40), 0), (slice(40, 80), 1)):
         again = quaternion_rotate(quaternion[0, token], points[0, part]) + translation[0, token]
         assert torch.allclose(again, moved[0, part], atol=5e-3)
     # Halfway along the same twist is halfway round the same hinge.
-    quaternion, translation = twist_to_parts(0.5 * twists, *about)
+    quaternion, translation = twist_to_rotation_translation(0.5 * twists, *about)
     assert torch.allclose(
         quaternion_rotate(quaternion[0, 0], hinge) + translation[0, 0], hinge, atol=1e-2
     )

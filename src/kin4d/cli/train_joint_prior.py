@@ -37,7 +37,7 @@ class TrainJointPrior(TrainingOptions):
 
         from kin4d.benchmarks.prior.calibrate import calibrate_on_dev
         from kin4d.neurok.joint_prior import PRESETS
-        from kin4d.neurok.joint_train import train_config, train_joint_prior
+        from kin4d.neurok.joint_train import preset_train_config, train_joint_prior
         from kin4d.objects.piece_augmentation import PieceAugmentation
         from kin4d.objects.piece_stream import PiecePool, PieceStream
         from kin4d.objects.sources import articulated_source
@@ -73,7 +73,7 @@ class TrainJointPrior(TrainingOptions):
             make_batches,
             self.output,
             config=PRESETS[self.preset],
-            train_config=train_config(self.preset, **self.changes, decay=self.decay),
+            train_config=preset_train_config(self.preset, **self.changes, decay=self.decay),
             dev=dev,
             init_weights=self.init_weights,
             data={

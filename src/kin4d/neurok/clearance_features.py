@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from kin4d.geometry.transforms import quaternion_rotate
-from kin4d.neurok.twists import twist_to_parts
+from kin4d.neurok.twists import twist_to_rotation_translation
 
 STEPS = (-0.6, -0.2, 0.2, 0.6)
 """Lengths of the twists that parts are moved by, along each axis."""
@@ -48,7 +48,7 @@ def clearance_features(
     radii = radii[:, None].expand(twists.shape[:2])
     features = []
     for step in STEPS:
-        rotation, translation = twist_to_parts(step * twists, centres, radii)
+        rotation, translation = twist_to_rotation_translation(step * twists, centres, radii)
         moved = quaternion_rotate(rotation[:, :, None], own[:, None]) + translation[:, :, None]
         gap = torch.cdist(moved.flatten(1, 2), around).amin(-1).unflatten(1, moved.shape[1:3])
         gap = gap.clamp(max=_MAX_GAP)

@@ -23,7 +23,7 @@ from kin4d.geometry.transforms import quaternion_rotate, rotvec_to_quaternion
 from kin4d.neurok.config import NeurokConfig
 from kin4d.neurok.encoders import Encoding, TokenAssignment
 from kin4d.neurok.layers import Block, mlp
-from kin4d.neurok.twists import TWIST, twist_to_parts, twist_to_screw
+from kin4d.neurok.twists import TWIST, twist_to_rotation_translation, twist_to_translation_rotvec
 
 
 class Rig(Protocol):
@@ -78,12 +78,14 @@ class SkinnedDecoder(nn.Module):
         parameters = self.motion(encoding, z)
         if not self.rigid:
             return parameters
-        return dq_from_parts(*twist_to_parts(parameters, encoding.centres, encoding.radii))
+        return dq_from_parts(
+            *twist_to_rotation_translation(parameters, encoding.centres, encoding.radii)
+        )
 
     def screws(self, encoding: Encoding, z: Tensor) -> tuple[Tensor, Tensor]:
         """Translations [B, T, 3] (unit boxes) and rotations [B, T, 3] (rad) of rigid tokens about
         their centres, at z [B, T, 6]."""
-        return twist_to_screw(self.motion(encoding, z), encoding.radii)
+        return twist_to_translation_rotvec(self.motion(encoding, z), encoding.radii)
 
     def matrices(self, motions: Tensor) -> Tensor:
         """[B, T, 4, 4] transforms of token motions."""

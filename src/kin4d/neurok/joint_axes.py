@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from kin4d.neurok.axis_candidates import AxisCandidates, propose_axes
 from kin4d.neurok.clearance_features import CLEARANCE_FEATURES, clearance_features
 from kin4d.neurok.layers import mlp
-from kin4d.neurok.motion_mixture import MIN_GAIN, MotionMixture
+from kin4d.neurok.motion_mixture import MIN_STD, MotionMixture
 from kin4d.neurok.twists import TWIST
 
 _POINT_FEATURES, _AXIS_FEATURES, _PART_FEATURES = 10, 13, 5
@@ -184,14 +184,14 @@ class JointAxisHead(nn.Module):
         axes = axes + F.gelu(axes + self.others(axes).mean(1, keepdim=True))
         score, mean, std = self.out(axes).unbind(-1)
         free_score, *free = self.free(part_features).split(1, -1)
-        sideways, up, tilt, spin = (MIN_GAIN + F.softplus(one) for one in free)
+        sideways, up, tilt, spin = (MIN_STD + F.softplus(one) for one in free)
         return MotionMixture(
             shape=parts.shape,
             token=parts.token,
             twists=twists,
             log_prob=torch.cat([score, free_score], -1).log_softmax(-1),
             mean=mean,
-            std=MIN_GAIN + F.softplus(std),
+            std=MIN_STD + F.softplus(std),
             free=torch.cat([sideways, sideways, up, tilt, tilt, spin], -1),
         )
 

@@ -22,20 +22,20 @@ class DecodingConfig:
     """How probabilities become joints.
 
     Attributes:
-        moves: Least probability of a piece that moves.
-        together: Least probability of pieces that are one part, in the mean.
-        hypotheses: Joints kept per part.
-        parallel: Cosine between candidate axes that count as one, at least.
-        apart: Their distance, in radii of the part plus a hundredth of the object, at most.
-        tolerance: Relative error of a range that is forgiven when it is chosen.
+        min_moves: Least probability of a piece that moves.
+        min_together: Least probability of pieces that are one part, in the mean.
+        max_hypotheses: Joints kept per part.
+        same_axis_cosine: Cosine between candidate axes that count as one, at least.
+        same_axis_distance: Their distance, in radii of the part plus a hundredth of the object, at most.
+        range_tolerance: Relative error of a range that is forgiven when it is chosen.
     """
 
-    moves: float = 0.5
-    together: float = 0.5
-    hypotheses: int = 4
-    parallel: float = 0.985
-    apart: float = 0.1
-    tolerance: float = 0.25
+    min_moves: float = 0.5
+    min_together: float = 0.5
+    max_hypotheses: int = 4
+    same_axis_cosine: float = 0.985
+    same_axis_distance: float = 0.1
+    range_tolerance: float = 0.3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -128,7 +128,7 @@ def group_pieces(
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
-    moving = np.flatnonzero(moves > config.moves)
+    moving = np.flatnonzero(moves > config.min_moves)
     if len(moving) == 0:
         return []
     if len(moving) == 1:
@@ -137,7 +137,7 @@ def group_pieces(
     distance = 1.0 - both
     np.fill_diagonal(distance, 0.0)
     tree = linkage(squareform(distance, checks=False), "average")
-    label = fcluster(tree, 1.0 - config.together, "distance")
+    label = fcluster(tree, 1.0 - config.min_together, "distance")
     groups = [moving[label == one] for one in np.unique(label)]
     return sorted(groups, key=lambda group: -area[group].sum())
 
@@ -214,7 +214,8 @@ def _hypotheses(
                     )
                 )
     return [
-        tuple(sorted(row, key=lambda one: -one.probability)[: config.hypotheses]) for row in rows
+        tuple(sorted(row, key=lambda one: -one.probability)[: config.max_hypotheses])
+        for row in rows
     ]
 
 
@@ -224,7 +225,7 @@ def _modes(
     """The likeliest candidates [M] that are not alike, each with the mass [M] of all like it."""
     left, out = probability.clone(), []
     row = torch.arange(len(probability))
-    for _ in range(config.hypotheses):
+    for _ in range(config.max_hypotheses):
         top = left.topk(min(24, left.shape[1]), -1).indices
         alike = _alike(joints, top, slides, config)
         mass = (alike * left[:, None]).sum(-1)
@@ -241,13 +242,13 @@ def _alike(joints: PartJoints, top: Tensor, slides: bool, config: DecodingConfig
     """[M, n, C] whether candidates are the same axis as those in `top` [M, n]."""
     row = torch.arange(len(top))[:, None]
     direction, point = joints.directions[row, top], joints.points[row, top]
-    same = (direction @ joints.directions.mT).abs() > config.parallel
+    same = (direction @ joints.directions.mT).abs() > config.same_axis_cosine
     if slides:
         return same
     arm = joints.points[:, None] - point[:, :, None]
     along = (arm * direction[:, :, None]).sum(-1, keepdim=True)
     far = torch.linalg.norm(arm - along * direction[:, :, None], dim=-1)
-    return same & (far < config.apart * joints.radii[:, None, None] + 0.01)
+    return same & (far < config.same_axis_distance * joints.radii[:, None, None] + 0.01)
 
 
 def _ranges(logits: Tensor, slides: bool, config: DecodingConfig) -> tuple[Tensor, Tensor]:
@@ -260,8 +261,8 @@ def _ranges(logits: Tensor, slides: bool, config: DecodingConfig) -> tuple[Tenso
     bins = LENGTH_BINS if slides else ANGLE_BINS
     row, number = torch.arange(len(logits)), torch.arange(len(bins))
     mass = logits.softmax(-1)
-    made = _makes(bins, slides, config.tolerance).float()
-    likeliest = (mass @ _alike_values(bins, config.tolerance).float()).argmax(-1)
+    made = _makes(bins, slides, config.range_tolerance).float()
+    likeliest = (mass @ _alike_values(bins, config.range_tolerance).float()).argmax(-1)
     # The true joint goes farther this way, and the predicted one follows.
     other = mass.flip(1)
     follows = (mass * (other.cumsum(-1) - 0.5 * other)) @ made

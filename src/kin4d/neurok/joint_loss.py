@@ -22,17 +22,17 @@ class JointLossConfig:
     """When a candidate axis counts as right, and what errors weigh.
 
     Attributes:
-        angle: Cosine of the angle to the true axis, at least.
-        distance: Of a hinge's candidate from the true axis, in radii of the part plus a hundredth
+        min_cosine: Cosine of the angle to the true axis, at least.
+        max_distance: Of a hinge's candidate from the true axis, in radii of the part plus a hundredth
             of the object, at most.
         blur: Standard deviation, in bins, of the target histograms of ranges.
-        parts: At most so many parts of a batch are asked for their joints: candidates are dear.
+        max_parts: Parts of a batch whose joints are predicted, at most: candidates are expensive.
     """
 
-    angle: float = 0.985
-    distance: float = 0.08
+    min_cosine: float = 0.985
+    max_distance: float = 0.08
     blur: float = 0.7
-    parts: int = 64
+    max_parts: int = 64
 
 
 WEIGHTS = {
@@ -74,7 +74,7 @@ def joint_loss(
     relation = relation + 0.5 * (per_pair * no).sum() / no.sum().clamp(min=1e-6)
     terms = {"moves": moves, "relation": relation}
     if len(targets.parts):
-        targets = targets.some(config.parts)
+        targets = targets.some(config.max_parts)
         joints = model.predict(encoded, targets.parts)
         terms |= _joint_terms(model, encoded, joints, targets, config)
     total = sum((WEIGHTS[name] * value for name, value in terms.items()), torch.zeros(()))
@@ -90,7 +90,7 @@ def _joint_terms(
 ) -> dict[str, Tensor]:
     slides = targets.slides
     kind = torch.where(slides, 2, targets.endless.long())
-    hinge_right, slide_right = right_candidates(joints, targets, config)
+    hinge_right, slide_right = correct_candidates(joints, targets, config)
     right = torch.where(slides[:, None], slide_right, hinge_right)
     scores = torch.where(slides[:, None], joints.slide, joints.hinge)
     known = right.any(1)
@@ -118,14 +118,14 @@ def _joint_terms(
     }
 
 
-def right_candidates(
+def correct_candidates(
     joints: PartJoints, targets: JointTargets, config: JointLossConfig
 ) -> tuple[Tensor, Tensor]:
     """[M, C] which candidates are the true axis, as lines and as directions alone."""
-    parallel = (joints.directions * targets.axis[:, None]).sum(-1).abs() > config.angle
+    parallel = (joints.directions * targets.axis[:, None]).sum(-1).abs() > config.min_cosine
     arm = joints.points - targets.pivot[:, None]
     arm = arm - (arm * targets.axis[:, None]).sum(-1, keepdim=True) * targets.axis[:, None]
-    close = torch.linalg.norm(arm, dim=-1) < config.distance * joints.radii[:, None] + 0.01
+    close = torch.linalg.norm(arm, dim=-1) < config.max_distance * joints.radii[:, None] + 0.01
     return parallel & close & (joints.hinge > -1e3), parallel & (joints.slide > -1e3)
 
 

@@ -1,8 +1,8 @@
 """JointPrior: what a mesh tells about its joints by itself, as a distribution.
 
-The kinematic prior of the conditional autoencoder. Pieces of the surface are tokens of a
+Pieces of the surface are tokens of a
 transformer whose attention is biased by their relative geometry. It predicts which pieces move, and
-for every pair whether one moves with the joint of the other: parts and their tree. For every part
+for every pair whether one is moved by the parent joint of the other: parts and their tree. For every part
 it then predicts the joint's type, a distribution over candidate axes (lines of the boxes of all
 pieces and of the part), a correction of the chosen one, and the range both ways as histograms.
 """
@@ -43,7 +43,7 @@ class JointPriorConfig:
         point_width: Numbers per surface point.
         pair_width: Numbers per pair of pieces.
         line_width: Numbers per candidate axis.
-        dropout: Share of what blocks add that is left out in training.
+        dropout: Of residual branches.
     """
 
     width: int = 128
@@ -71,7 +71,7 @@ class EncodedPieces:
         boxes: Of the pieces, [B, N].
         tokens: [B, N, W].
         moves: [B, N] logits: the piece is not of the root.
-        relation: [B, N, N] logits: piece i moves with the joint right above piece j.
+        relation: [B, N, N] logits: piece i is moved by the parent joint of piece j.
     """
 
     batch: PieceBatch
@@ -89,8 +89,8 @@ class PartJoints:
         types: [M, 3] logits of `TYPES`.
         points: [M, C, 3] of the candidate axes.
         directions: [M, C, 3] unit.
-        hinge: [M, C] logits: a hinge turns about this line; -inf where there is none.
-        slide: [M, C] logits: a slide goes along this line; only middle lines are asked.
+        hinge: [M, C] logits: a hinge turns about this line; -1e4 where there is none.
+        slide: [M, C] logits: a slide goes along this line; only middle lines are scored.
         tokens: [M, W].
         lines: [M, C, D] what is known of part and line.
         centers: [M, 3] of the parts' boxes.
@@ -109,7 +109,7 @@ class PartJoints:
 
 
 class JointPrior(nn.Module):
-    """See the module's text."""
+    """Pieces of a mesh to parts and a distribution over their joints; see the module's docstring."""
 
     def __init__(self, config: JointPriorConfig) -> None:
         super().__init__()

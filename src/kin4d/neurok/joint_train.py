@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kin4d.neurok.joint_loss import JointLossConfig, joint_loss, right_candidates
+from kin4d.neurok.joint_loss import JointLossConfig, correct_candidates, joint_loss
 from kin4d.neurok.joint_pretrained import MODEL, VERSION
 from kin4d.neurok.joint_prior import JointPrior, JointPriorConfig
 from kin4d.neurok.piece_batch import JointTargets, PieceBatch
@@ -26,7 +26,7 @@ TRAIN_CONFIGS = {
 }
 
 
-def train_config(preset: str, **changes: float | int | None) -> TrainConfig:
+def preset_train_config(preset: str, **changes: float | int | None) -> TrainConfig:
     """The train config of a preset, with the changes that are not None."""
     return config_of_preset(TRAIN_CONFIGS, preset, **changes)
 
@@ -98,7 +98,7 @@ def evaluate_joint_prior(
             found, truth = (encoded.relation > 0) & pairs, targets.relation & pairs
             overlap = (found & truth).sum() / (found | truth).sum().clamp(min=1)
             joints = model.predict(encoded, targets.parts)
-            hinge, slide = right_candidates(joints, targets, JointLossConfig())
+            hinge, slide = correct_candidates(joints, targets, JointLossConfig())
             right = torch.where(targets.slides[:, None], slide, hinge)
             scores = torch.where(targets.slides[:, None], joints.slide, joints.hinge)
             axis = right.gather(1, scores.argmax(1, keepdim=True))

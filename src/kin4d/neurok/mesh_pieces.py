@@ -28,14 +28,14 @@ class PieceConfig:
     """How meshes are cut.
 
     Attributes:
-        most: Pieces the network sees, the largest; others go with the nearest of them.
-        few: Surfaces of at most so many components are cut further, into patches.
+        max_pieces: Pieces the network sees, the largest; others go with the nearest of them.
+        max_components_to_split: Surfaces of at most so many components are cut further, into patches.
         patches: In all, of such a surface.
         samples: Surface points from which patches are made.
     """
 
-    most: int = 128
-    few: int = 3
+    max_pieces: int = 128
+    max_components_to_split: int = 3
     patches: int = 48
     samples: int = 3000
 
@@ -81,12 +81,12 @@ def cut_mesh(mesh: Mesh, config: PieceConfig | None = None, *, seed: int = 0) ->
     placed = box.normalize(vertices)
     face_piece = split_surface(placed, faces)
     components = int(face_piece.max()) + 1
-    if components <= config.few:
+    if components <= config.max_components_to_split:
         pieces, face_piece = _patches(placed, faces, face_piece, config, rng)
     else:
         pieces = sample_pieces(placed, faces, face_piece, rng)
-        if components > config.most:
-            pieces, face_piece = _largest(pieces, face_piece, config.most)
+        if components > config.max_pieces:
+            pieces, face_piece = _largest(pieces, face_piece, config.max_pieces)
     return MeshPieces(box, pieces, face_piece, components)
 
 

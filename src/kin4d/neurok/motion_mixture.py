@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from kin4d.neurok.twists import TWIST
 
-MIN_GAIN = 0.02
+MIN_STD = 0.02
 """Standard deviation of a twist, at least, in every direction."""
 ACROSS_STD = 0.05
 """Standard deviation of a twist across the axis of its component."""
@@ -90,13 +90,13 @@ class MotionMixture:
         gain = torch.where(loose, wide, self.std[row, best])
         gains = torch.cat([gain[:, None], values[:, 1:].flip(-1).clamp(min=0).sqrt()], -1)
         mean = torch.where(loose, 0.0, self.mean[row, best] / gain)
-        return frames, gains.clamp(min=MIN_GAIN), F.pad(mean[:, None], (0, TWIST - 1))
+        return frames, gains.clamp(min=MIN_STD), F.pad(mean[:, None], (0, TWIST - 1))
 
     def _covariance(self) -> Tensor:
         """[M, 6, 6] second moment of the twists, about zero."""
         prob = self.log_prob.exp()
         square = prob[:, :-1] * (self.mean.square() + self.std.square())
-        free = prob[:, -1:] * self.free.square() + MIN_GAIN**2
+        free = prob[:, -1:] * self.free.square() + MIN_STD**2
         return self.twists.mT @ (self.twists * square[..., None]) + torch.diag_embed(free)
 
 

@@ -53,7 +53,7 @@ class JointTargets:
 
     Attributes:
         moves: [B, N] bool: whether a piece is not of the root.
-        relation: [B, N, N] bool: whether piece i moves with the joint right above piece j.
+        relation: [B, N, N] bool: whether piece i is moved by the parent joint of piece j.
         parts: All M parts that have pieces and a joint.
         slides: [M] bool: prismatic, else revolute.
         pivot: [M, 3] a point of the axis.

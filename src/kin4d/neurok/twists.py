@@ -50,7 +50,7 @@ def fit_twists(
         radii: [B, T] of the tokens' points.
 
     Returns:
-        [B, T, 6] twists, as `twist_to_parts` takes them; and [B, T, 14] features of the fit: share
+        [B, T, 6] twists, as `twist_to_rotation_translation` takes them; and [B, T, 14] features of the fit: share
         of points, mean point, standard deviation, mean displacement, residual, and standard
         deviation of the displacement.
     """
@@ -84,15 +84,17 @@ def fit_twists(
     return twist * scale / TWIST_UNIT, torch.cat(fit_features, -1)
 
 
-def twist_to_screw(twists: Tensor, radii: Tensor) -> tuple[Tensor, Tensor]:
+def twist_to_translation_rotvec(twists: Tensor, radii: Tensor) -> tuple[Tensor, Tensor]:
     """Translations [B, T, 3] in unit boxes and rotations [B, T, 3] in rad of twists [B, T, 6]."""
     translation, rotation = (TWIST_UNIT * twists).split(3, -1)
     return translation, rotation / radii[..., None]
 
 
-def twist_to_parts(twists: Tensor, centres: Tensor, radii: Tensor) -> tuple[Tensor, Tensor]:
+def twist_to_rotation_translation(
+    twists: Tensor, centres: Tensor, radii: Tensor
+) -> tuple[Tensor, Tensor]:
     """Unit quaternions [B, T, 4] and translations [B, T, 3] of twists [B, T, 6]."""
-    translation, rotation = twist_to_screw(twists, radii)
+    translation, rotation = twist_to_translation_rotvec(twists, radii)
     quaternion = rotvec_to_quaternion(rotation)
     displacement = (rotvec_jacobian(rotation) @ translation[..., None]).squeeze(-1)
     return quaternion, centres - quaternion_rotate(quaternion, centres) + displacement

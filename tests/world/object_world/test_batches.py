@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from kin4d.world.object_world.batches import episode_seg_batch, segmentation_batches
+from kin4d.world.object_world.batches import episode_seg_example, segmentation_batches
 from kin4d.world.object_world.segmentation import SegBatch
 
 pytest.importorskip("mujoco")
@@ -34,14 +34,14 @@ def _batches(episode, **options) -> Iterator[SegBatch]:
 
 
 def test_views_without_augmentation_are_the_first_frame(episode):
-    view, part = episode_seg_batch(episode)
+    view, part = episode_seg_example(episode)
     batch = next(_batches(episode, augment=False))
     assert torch.equal(batch.view, view.expand(8, -1, -1, -1))
     assert torch.equal(batch.part, part.expand(8, -1, -1))
 
 
 def test_augmented_views_are_mirrored_or_recoloured_with_their_parts(episode):
-    view, part = episode_seg_batch(episode)
+    view, part = episode_seg_example(episode)
     batch = next(_batches(episode))
     mirrored = [not torch.equal(one, part) for one in batch.part]
     assert any(mirrored)

@@ -61,8 +61,8 @@ def test_light_is_estimated_from_the_shadow_of_the_robot(scene):
     _, observation, part = scene
     key = TASKS["push"].build(12).room.lights.key
     light = Compositor(observation, part, np.array([], int)).light
-    assert light.power > 0.1
-    assert np.degrees(np.arccos(np.clip(light.key @ key, -1, 1))) < 6
+    assert light.shadow_strength > 0.1
+    assert np.degrees(np.arccos(np.clip(light.direction @ key, -1, 1))) < 6
 
 
 def test_holes_are_filled_smoothly():

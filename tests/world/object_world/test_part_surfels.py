@@ -123,7 +123,7 @@ def test_no_copies_where_the_first_frame_shows_free_space(boxed):
 def test_a_side_rotated_to_the_light_gets_brighter(boxed):
     observation, part_mask, box = boxed
     surfels = PartSurfels.of([part_mask], [None], observation, LIGHT)
-    dark = replace(surfels, light=Light(LIGHT.key, 0.0))
+    dark = replace(surfels, light=Light(LIGHT.direction, 0.0))
     pose, far = _rotation_about_box(observation, box, 0.8), np.full(part_mask.shape, 9.0)
     lit, flat = (one.render(pose[None], far) for one in (surfels, dark))
     sides = (

@@ -59,7 +59,7 @@ def episode_dynamics_sample(
     )
 
 
-def episode_seg_batch(episode: Episode) -> tuple[Tensor, Tensor]:
+def episode_seg_example(episode: Episode) -> tuple[Tensor, Tensor]:
     """Segmenter input of an episode's first frame [8, H, W]; its part labels [H, W] from 1 on."""
     parts, video = _parts(episode), episode.video
     to_base = np.linalg.inv(episode.base) @ video.camera.pose
@@ -69,7 +69,7 @@ def episode_seg_batch(episode: Episode) -> tuple[Tensor, Tensor]:
     return view, torch.from_numpy(part)
 
 
-def episode_depth_batch(episode: Episode) -> tuple[Tensor, Tensor]:
+def episode_depth_example(episode: Episode) -> tuple[Tensor, Tensor]:
     """Depth-network input of an episode's first frame [9, H, W], and its log depth [H, W]."""
     video = episode.video
     base = video.camera.world_to_camera @ episode.base
@@ -126,7 +126,7 @@ def segmentation_batches(
         augment: Whether half of the frames are mirrored, and half recoloured.
     """
     for rng, chosen in random_episodes(indices, batch, seed, step):
-        pairs = [episode_seg_batch(store.episode(n)) for n in chosen]
+        pairs = [episode_seg_example(store.episode(n)) for n in chosen]
         if augment:
             pairs = [_augment(view, part, rng) for view, part in pairs]
         yield SegBatch(*(torch.stack(column) for column in zip(*pairs, strict=True)))
@@ -147,7 +147,7 @@ def depth_batches(
 ) -> Iterator[DepthBatch]:
     """Endless batches of first frames and depths; a batch depends on seed and step alone."""
     for _, chosen in random_episodes(indices, batch, seed, step):
-        pairs = [episode_depth_batch(store.episode(n)) for n in chosen]
+        pairs = [episode_depth_example(store.episode(n)) for n in chosen]
         yield DepthBatch(*(torch.stack(column) for column in zip(*pairs, strict=True)))
 
 

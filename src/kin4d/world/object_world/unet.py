@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 
 class Unet(nn.Module):
-    """U-Net with one downsampling per width, and skip connections.
+    """U-Net with one downsampling per entry of `widths`, and skip connections.
 
     The first downsampling folds 2 x 2 pixels into channels, which saves most of the work at full
     resolution.
@@ -41,7 +41,7 @@ class Unet(nn.Module):
         self.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
 
     def forward(self, image: Tensor) -> Tensor:
-        """[B, outputs, H, W] of [B, inputs, H, W]; sides must be multiples of 2**widths."""
+        """[B, outputs, H, W] of [B, inputs, H, W]; sides must be multiples of 2**len(widths)."""
         features, skips = self.enter(_channels_last(F.pixel_unshuffle(image, 2))), []
         for number, block in enumerate(self.left):
             features = block(features)

@@ -14,7 +14,7 @@ import numpy as np
 from kin4d.render.render_scene import to_linear
 from kin4d.render.shading import to_srgb
 from kin4d.world.object_world.compositor.cavity_fill import cavity_behind, parent_part
-from kin4d.world.object_world.compositor.lighting import FLAT, Shadows, relight
+from kin4d.world.object_world.compositor.lighting import TABLE_TOLERANCE, Shadows, relight
 from kin4d.world.object_world.compositor.part_surfels import PartSurfels
 from kin4d.world.object_world.compositor.pixel_quads import dilate
 from kin4d.world.observation import Observation
@@ -77,7 +77,7 @@ class Compositor:
         )
         self.first_shadow = self._cast_shadow(0, np.tile(np.eye(4), (len(part_masks), 1, 1)))
         linear = to_linear(observation.image)
-        shade = self.light.power * self.first_shadow * self._shadows.table
+        shade = self.light.shadow_strength * self.first_shadow * self._shadows.table
         unshadowed = linear / (1 - shade)[..., None]
         filled = pyramid_inpaint(
             np.concatenate([unshadowed, observation.xyz[..., 2:]], axis=-1).astype(np.float32),
@@ -94,7 +94,7 @@ class Compositor:
             if cavity is not None:
                 depth[cavity.where], self._unshadowed[cavity.where] = cavity.depth, cavity.colour
         self.xyz = (depth[..., None] * observation.camera.rays()).astype(np.float32)
-        self._table = np.abs(observation.to_base(self.xyz)[..., 2]) < FLAT
+        self._table = np.abs(observation.to_base(self.xyz)[..., 2]) < TABLE_TOLERANCE
 
     def render(self, frame: int, poses: np.ndarray) -> CompositeFrame:
         """Render one frame.
@@ -114,7 +114,7 @@ class Compositor:
             unshadowed = np.where(unchanged[..., None], self._first_unshadowed, unshadowed)
             hole = hole & ~unchanged
             xyz[unchanged] = self.observation.xyz[unchanged]
-        rgb = to_srgb(unshadowed * (1 - self.light.power * shadow)[..., None])
+        rgb = to_srgb(unshadowed * (1 - self.light.shadow_strength * shadow)[..., None])
         moved = np.zeros(self.hole.shape, bool)
         if self._surfels is not None and has_moved.any():
             parts = self._surfels.render(poses, xyz[..., 2], has_moved)
@@ -129,22 +129,22 @@ class Compositor:
             rgb=rgb, xyz=xyz, robot=on_robot, moved=moved, guessed=guessed, shadow=shadow
         )
 
-    def _has_moved(self, part_id: int, pose: np.ndarray) -> bool:
-        """Whether a part is away from its position in the first frame."""
-        points = self._points[part_id]
+    def _has_moved(self, moving_index: int, pose: np.ndarray) -> bool:
+        """Whether a moving part is away from its position in the first frame."""
+        points = self._points[moving_index]
         motion = points @ pose[:3, :3].T + pose[:3, 3] - points
         return bool(np.square(motion).sum(-1).max() > _STATIC**2)
 
     def _cast_shadow(self, frame: int, poses: np.ndarray) -> np.ndarray:
         """[H, W] from 0 to 1: shadow of robot and moving parts, if the light is known."""
-        if self.light.power == 0:
+        if self.light.shadow_strength == 0:
             return np.zeros(self.hole.shape, np.float32)
         moved = [
             points @ pose[:3, :3].T + pose[:3, 3]
             for points, pose in zip(self._points, poses, strict=True)
         ]
         points = np.concatenate([self.observation.robot_dense_points[frame], *moved])
-        return self._shadows.cast(self.observation.to_base(points), self.light.key[None])[0]
+        return self._shadows.cast(self.observation.to_base(points), self.light.direction[None])[0]
 
 
 def parts_that_moved(xyz: np.ndarray, part: np.ndarray, motions: np.ndarray) -> np.ndarray:

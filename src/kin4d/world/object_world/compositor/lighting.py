@@ -15,7 +15,7 @@ from kin4d.render.render_scene import to_linear
 from kin4d.render.shading import Lights, to_srgb
 from kin4d.world.observation import Observation
 
-FLAT = 0.008
+TABLE_TOLERANCE = 0.008
 """Metres from the plane of the robot's base within which points are on the table."""
 _MIN_CORRELATION = 0.12  # below it no light is assumed
 _AZIMUTHS, _TILTS = 16, (15.0, 27.0, 39.0, 51.0, 63.0)
@@ -29,12 +29,12 @@ class Light:
     """A directional light over the table.
 
     Attributes:
-        key: [3] unit vector towards it, in the frame of the robot's base.
-        power: Share of the table's brightness that a shadow removes; 0 if no light was found.
+        direction: [3] unit vector towards it, in the frame of the robot's base.
+        shadow_strength: Share of the table's brightness that a shadow removes; 0 if no light was found.
     """
 
-    key: np.ndarray
-    power: float
+    direction: np.ndarray
+    shadow_strength: float
 
 
 class Shadows:
@@ -49,7 +49,7 @@ class Shadows:
         self._observation = observation
         position = observation.to_base(observation.xyz.astype(np.float64))
         robot = observation.robot.mask[0] > 0
-        self.table = (np.abs(position[..., 2]) < FLAT) & ~robot & ~occupied
+        self.table = (np.abs(position[..., 2]) < TABLE_TOLERANCE) & ~robot & ~occupied
 
     def cast(self, points: np.ndarray, keys: np.ndarray) -> np.ndarray:
         """[C, H, W] float32 from 0 to 1: shadows of points [N, 3] m (base) for lights [C, 3]."""
@@ -99,18 +99,18 @@ class Shadows:
 def brightness(normals: np.ndarray, observation: Observation, light: Light) -> np.ndarray:
     """[N] brightness of a white surface with unit normals [N, 3] in the camera frame."""
     rotation = observation.base_in_camera[:3, :3]
-    lights = Lights(key=light.key, up=np.array([0.0, 0.0, 1.0]))
+    lights = Lights(key=light.direction, up=np.array([0.0, 0.0, 1.0]))
     height = 0.5 + 0.5 * normals @ (rotation @ lights.up)
     sky = lights.floor_power + (lights.sky_power - lights.floor_power) * height
-    return sky + lights.key_power * np.maximum(normals @ (rotation @ light.key), 0.0)
+    return sky + lights.key_power * np.maximum(normals @ (rotation @ light.direction), 0.0)
 
 
 def relight(observation: Observation, light: Light, *, threads: int | None = 1) -> np.ndarray:
     """[T, H, W, 3] uint8: the robot in the light and brightness of the first frame."""
     rendered, actor, camera = observation.robot, observation.actor, observation.camera
-    if light.power > 0 and actor is not None:
+    if light.shadow_strength > 0 and actor is not None:
         to_world = camera.pose @ observation.base_in_camera
-        key = to_world[:3, :3] @ light.key
+        key = to_world[:3, :3] @ light.direction
         lights = Lights(key=key, up=to_world[:3, 2])
         rendered = render_instances(
             [actor], camera, fps=rendered.fps, lights=lights, threads=threads

@@ -205,7 +205,7 @@ class PartSurfels:
 
     def _shaded(self, face: np.ndarray, xyz: np.ndarray, poses: np.ndarray) -> np.ndarray:
         """[N, 3] linear colours of faces [N] visible at `xyz` [N, 3], relit."""
-        if self.light.power == 0:
+        if self.light.shadow_strength == 0:
             return self.colour[face]
         rotations = poses[self.owner[face], :3, :3]
         normal = np.einsum("nij,nj->ni", rotations, self.normal[face])
