@@ -26,7 +26,8 @@ class DecodingConfig:
         min_together: Least probability of pieces that are one part, in the mean.
         max_hypotheses: Joints kept per part.
         same_axis_cosine: Cosine between candidate axes that count as one, at least.
-        same_axis_distance: Their distance, in radii of the part plus a hundredth of the object, at most.
+        same_axis_distance: Their distance, in radii of the part plus a hundredth of the object, at
+            most.
         range_tolerance: Relative error of a range that is forgiven when it is chosen.
     """
 

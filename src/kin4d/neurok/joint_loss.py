@@ -23,8 +23,8 @@ class JointLossConfig:
 
     Attributes:
         min_cosine: Cosine of the angle to the true axis, at least.
-        max_distance: Of a hinge's candidate from the true axis, in radii of the part plus a hundredth
-            of the object, at most.
+        max_distance: Of a hinge's candidate from the true axis, in radii of the part plus a
+            hundredth of the object, at most.
         blur: Standard deviation, in bins, of the target histograms of ranges.
         max_parts: Parts of a batch whose joints are predicted, at most: candidates are expensive.
     """

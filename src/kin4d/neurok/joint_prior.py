@@ -2,8 +2,8 @@
 
 Pieces of the surface are tokens of a
 transformer whose attention is biased by their relative geometry. It predicts which pieces move, and
-for every pair whether one is moved by the parent joint of the other: parts and their tree. For every part
-it then predicts the joint's type, a distribution over candidate axes (lines of the boxes of all
+for every pair whether one is moved by the parent joint of the other: parts and their tree. For
+every part it then predicts the joint's type, a distribution over candidate axes (lines of the boxes of all
 pieces and of the part), a correction of the chosen one, and the range both ways as histograms.
 """
 
@@ -109,7 +109,7 @@ class PartJoints:
 
 
 class JointPrior(nn.Module):
-    """Pieces of a mesh to parts and a distribution over their joints; see the module's docstring."""
+    """From pieces of a mesh to parts and distributions over their joints."""
 
     def __init__(self, config: JointPriorConfig) -> None:
         super().__init__()

@@ -29,7 +29,7 @@ class PieceConfig:
 
     Attributes:
         max_pieces: Pieces the network sees, the largest; others go with the nearest of them.
-        max_components_to_split: Surfaces of at most so many components are cut further, into patches.
+        max_components_to_split: Surfaces of at most so many components are cut into patches.
         patches: In all, of such a surface.
         samples: Surface points from which patches are made.
     """

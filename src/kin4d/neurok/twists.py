@@ -50,8 +50,8 @@ def fit_twists(
         radii: [B, T] of the tokens' points.
 
     Returns:
-        [B, T, 6] twists, as `twist_to_rotation_translation` takes them; and [B, T, 14] features of the fit: share
-        of points, mean point, standard deviation, mean displacement, residual, and standard
+        [B, T, 6] twists, as `twist_to_rotation_translation` takes them; and [B, T, 14] features of
+        the fit: share of points, mean point, standard deviation, mean displacement, residual, and standard
         deviation of the displacement.
     """
     size = weights.sum(1)[..., None]

@@ -30,7 +30,8 @@ class Light:
 
     Attributes:
         direction: [3] unit vector towards it, in the frame of the robot's base.
-        shadow_strength: Share of the table's brightness that a shadow removes; 0 if no light was found.
+        shadow_strength: Share of the table's brightness that a shadow removes; 0 if there is no
+            light.
     """
 
     direction: np.ndarray
