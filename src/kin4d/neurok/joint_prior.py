@@ -1,10 +1,10 @@
 """JointPrior: what a mesh tells about its joints by itself, as a distribution.
 
-Pieces of the surface are tokens of a
-transformer whose attention is biased by their relative geometry. It predicts which pieces move, and
-for every pair whether one is moved by the parent joint of the other: parts and their tree. For
-every part it then predicts the joint's type, a distribution over candidate axes (lines of the boxes of all
-pieces and of the part), a correction of the chosen one, and the range both ways as histograms.
+Pieces of the surface are tokens of a transformer whose attention is biased by their relative
+geometry. It predicts which pieces move, and for every pair whether one is moved by the parent joint
+of the other: parts and their tree. For every part it then predicts the joint's type, a distribution
+over candidate axes (lines of the boxes of all pieces and of the part), a correction of the chosen
+one, and the range both ways as histograms.
 """
 
 from __future__ import annotations

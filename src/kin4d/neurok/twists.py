@@ -51,8 +51,8 @@ def fit_twists(
 
     Returns:
         [B, T, 6] twists, as `twist_to_rotation_translation` takes them; and [B, T, 14] features of
-        the fit: share of points, mean point, standard deviation, mean displacement, residual, and standard
-        deviation of the displacement.
+        the fit: share of points, mean point, standard deviation, mean displacement, residual, and
+        standard deviation of the displacement.
     """
     size = weights.sum(1)[..., None]
     share = weights.mT / (size + 1e-3)
