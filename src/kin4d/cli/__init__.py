@@ -7,6 +7,7 @@ and exit codes.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import signal
@@ -34,6 +35,12 @@ COMMANDS = (
     "info",
     "demo",
 )
+
+_DISK_ERRORS = {
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "ENAMETOOLONG", "EIO")
+    if hasattr(errno, name)  # quotas are not known everywhere
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -89,6 +96,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
+        if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
+            where = f" {error.filename}" if error.filename else ""
+            print(
+                f"kin4d: cannot read or write{where}: {error.strerror}. "
+                "Next: free some space, or choose a folder you may write to.",
+                file=sys.stderr,
+            )
+            return 2
         print(
             f"kin4d: unexpected {type(error).__name__}: {error}. This is a bug in kin4d: "
             "run the same command with --debug and report what it prints.",
