@@ -15,6 +15,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
+from kin4d.cli.ranges import with_checked_ranges
 from kin4d.errors import Kin4dError
 from kin4d.renamed import renamed_arguments
 
@@ -120,7 +121,7 @@ def _print_renamed(arguments: Sequence[str]) -> None:
 
 def _command(name: str):
     module = importlib.import_module(f"kin4d.cli.{name}")
-    return vars(module).get(f"{name}_command") or getattr(module, name)
+    return with_checked_ranges(vars(module)[f"{name}_command"])
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
