@@ -51,12 +51,13 @@ def losses(folder: Path) -> dict[str, str]:
 
 def assert_same_end(folder: Path, whole: Path) -> None:
     for name in ("checkpoint.safetensors", "weights.safetensors"):
-        (first, told), (second, expected) = (load_tensors(one / name) for one in (folder, whole))
+        first, found = load_tensors(folder / name)
+        second, expected = load_tensors(whole / name)
         assert first.keys() == second.keys()
         assert all(torch.equal(first[key], second[key]) for key in first)
         if name[0] == "w":
-            assert told["training"]["step"] == expected["training"]["step"]
-            assert told["training"]["dev"] == expected["training"]["dev"]
+            assert found["training"]["step"] == expected["training"]["step"]
+            assert found["training"]["dev"] == expected["training"]["dev"]
     assert losses(folder) == losses(whole)
     assert [one.name for one in folder.iterdir() if one.name.startswith(".")] == []
 
