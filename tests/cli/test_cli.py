@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -203,6 +204,19 @@ def test_running_out_of_memory_is_a_message(capsys, monkeypatch) -> None:
     code, _, err = run(capsys, "info")
     assert code == 2
     assert "more memory than there is" in err
+
+
+def test_a_full_disk_is_a_message(capsys, monkeypatch) -> None:
+    import kin4d.cli.info as module
+
+    def full(*_, **__) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "somewhere/log")
+
+    monkeypatch.setattr(module, "print_result", full)
+    code, _, err = run(capsys, "info")
+    assert code == 2
+    assert "cannot read or write somewhere/log: No space left" in err
+    assert "bug" not in err
 
 
 def test_a_bug_is_named_as_one(capsys, monkeypatch) -> None:

@@ -31,6 +31,13 @@ def test_the_plan_is_what_is_made(alone: Path) -> None:
     assert len(store.shards) == PLAN.shards == 5
 
 
+@pytest.mark.parametrize("wrong", [{"sources": ("artculated",)}, {"categories": ("dor",)}])
+def test_a_mistyped_plan_leaves_nothing(tmp_path: Path, wrong: dict) -> None:
+    with pytest.raises(InputError, match=r"no such source|no source has"):
+        generate_objects(DatasetSpec(**wrong), tmp_path / "s")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_processes_give_the_same_store(alone: Path, tmp_path: Path) -> None:
     generate_objects(PLAN, tmp_path / "s", workers=2)
     assert checksums(tmp_path / "s") == checksums(alone)
@@ -49,6 +56,7 @@ def _run(path: Path) -> None:
 def test_killed_generation_goes_on(alone: Path, tmp_path: Path) -> None:
     path = tmp_path / "s"
     kill_after_a_shard(_run, path, how="fork")
+    assert 1 <= len(checksums(path)) < PLAN.shards
     generate_objects(PLAN, path)
     assert checksums(path) == checksums(alone)
 

@@ -99,6 +99,12 @@ def test_a_second_write_adds_nothing_and_another_plan_is_refused(tmp_path: Path)
         SequenceStore.write(tmp_path / "s", things()[:2], per_shard=2)
 
 
+def test_a_store_without_shards_takes_another_plan(tmp_path: Path) -> None:
+    with StoreWriter.begin(tmp_path / "s", {"keys": "mistaken"}, SequenceStore):
+        pass
+    assert len(SequenceStore.write(tmp_path / "s", things(), per_shard=2)) == len(things())
+
+
 def _write_slowly(path: Path) -> None:
     SequenceStore.write(path, [flag(seed) for seed in range(400)], per_shard=2)
 

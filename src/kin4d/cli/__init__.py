@@ -7,6 +7,7 @@ and exit codes.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import signal
@@ -14,6 +15,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
+from kin4d.cli.ranges import with_checked_ranges
 from kin4d.errors import Kin4dError
 from kin4d.renamed import renamed_arguments
 
@@ -34,6 +36,12 @@ COMMANDS = (
     "info",
     "demo",
 )
+
+_DISK_ERRORS = {
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "ENAMETOOLONG", "EIO")
+    if hasattr(errno, name)  # quotas are not known everywhere
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -89,6 +97,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
+        if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
+            where = f" {error.filename}" if error.filename else ""
+            print(
+                f"kin4d: cannot read or write{where}: {error.strerror}. "
+                "Next: free some space, or choose a folder you may write to.",
+                file=sys.stderr,
+            )
+            return 2
         print(
             f"kin4d: unexpected {type(error).__name__}: {error}. This is a bug in kin4d: "
             "run the same command with --debug and report what it prints.",
@@ -105,7 +121,7 @@ def _print_renamed(arguments: Sequence[str]) -> None:
 
 def _command(name: str):
     module = importlib.import_module(f"kin4d.cli.{name}")
-    return vars(module).get(f"{name}_command") or getattr(module, name)
+    return with_checked_ranges(vars(module)[f"{name}_command"])
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:

@@ -13,6 +13,7 @@ from kin4d.bodies.body import Body
 from kin4d.bodies.capabilities import Predicted, PredictedJoints
 from kin4d.cli.articulate import describe
 from kin4d.cli.output import check_memory, print_result, save_clip_output
+from kin4d.cli.ranges import Count, Fps, Natural, Seed
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import MIN_PROBABILITY, BodyType, LowConfidenceWarning, load
 
@@ -21,14 +22,14 @@ def animate_command(
     what: Annotated[str, tyro.conf.Positional],
     *,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
-    frames: int = 48,
-    random_states: int = 0,
-    fps: float = 24.0,
+    frames: Natural = 48,
+    random_states: Natural = 0,
+    fps: Fps = 24.0,
     weights: str = "small",
     up: UpAxis | None = None,
     body_type: BodyType = "auto",
-    dof: int | None = None,
-    seed: int = 0,
+    dof: Count | None = None,
+    seed: Seed = 0,
     json: bool = False,
 ) -> None:
     """Sweep every coordinate of a body to both its limits and back, and write the motion.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import tyro
 
 from kin4d.cli.output import print_result, print_warning
+from kin4d.cli.ranges import Metres
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import load
 
@@ -24,7 +25,7 @@ def articulate_command(
     pictures: Path | None = None,
     weights: str = "small",
     up: UpAxis | None = None,
-    size: float | None = None,
+    size: Metres | None = None,
     material: str | None = None,
     json: bool = False,
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import tyro
 
 from kin4d.benchmarks import BENCHMARKS
+from kin4d.cli.ranges import Seed
 from kin4d.errors import InputError
 from kin4d.files import write_json
 
@@ -20,7 +21,7 @@ def bench_command(
     *,
     quick: bool = False,
     json: Path | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     objects: tuple[Path, ...] = (),
     split: str = "",
     episodes: Path | None = None,

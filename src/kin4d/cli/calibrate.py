@@ -10,6 +10,7 @@ import numpy as np
 import tyro
 
 from kin4d.cli.output import print_result, print_warning
+from kin4d.cli.ranges import FocalLength
 from kin4d.errors import InputError
 
 
@@ -20,7 +21,7 @@ def calibrate_command(
     actions: Path,
     correspondences: Path,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
-    focal: float | None = None,
+    focal: FocalLength | None = None,
     refine: bool = True,
     remove_link: str | None = None,
     overlay: Path | None = None,

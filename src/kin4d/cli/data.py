@@ -12,6 +12,7 @@ import tyro
 from kin4d.cli.data_convert import DataExport, DataImport
 from kin4d.cli.data_episodes import DataEpisodes
 from kin4d.cli.output import print_result
+from kin4d.cli.ranges import Count, Seed, Workers
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,15 +30,15 @@ class DataObjects:
     """What to draw from; run with an unknown name to see them all."""
     categories: tuple[str, ...] = ()
     """Only these kinds."""
-    count: int = 1000
+    count: Count = 1000
     """Sequences, shared evenly between the sources."""
-    seed: int = 0
+    seed: Seed = 0
     """Other seeds give other objects."""
-    frames: int = 16
+    frames: Count = 16
     """Frames of articulated motions."""
-    per_shard: int = 32
+    per_shard: Count = 32
     """Sequences that are finished together."""
-    workers: int = 2
+    workers: Workers = 2
     """Processes."""
     cluster: bool = False
     """Work on Ray: the cluster RAY_ADDRESS names, or one started on this machine."""
@@ -138,9 +139,9 @@ class DataPreview:
     """A source's name, or store:DIR."""
     categories: tuple[str, ...] = ()
     """Only these kinds."""
-    count: int = 6
+    count: Count = 6
     """Objects per image."""
-    tile: int = 160
+    tile: Count = 160
     """Pixels per view."""
     json: bool = False
     """Print JSON for machines."""

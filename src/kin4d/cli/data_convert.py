@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from kin4d.cli.output import print_result
+from kin4d.cli.ranges import AnyInt, Count, Fps, Reading, Workers
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ class DataImport:
     """Which camera's video; default: the first."""
     remove_link: str | None = None
     """Remove this link and its descendants, because the real robot has something else there."""
-    frames: int = 49
+    frames: Count = 49
     """Length of every episode, by uniform resampling."""
-    size: tuple[int, int] | None = None
+    size: tuple[Count, Count] | None = None
     """Width and height in pixels; default: the video's own."""
     depth: str | None = None
     """Weights of a depth network (a folder or a hub id), for points off the robot."""
@@ -51,13 +52,13 @@ class DataImport:
     """LeRobot: joints are in degrees."""
     ignore_joint_names: bool = False
     """LeRobot: joints are in the robot's order; their recorded names are ignored."""
-    gripper: int | None = None
+    gripper: AnyInt | None = None
     """LeRobot: which column is the gripper, e.g. -1."""
-    gripper_range: tuple[float, float] = (0.0, 1.0)
+    gripper_range: tuple[Reading, Reading] = (0.0, 1.0)
     """LeRobot: what it reads when closed and when open."""
-    limit: int | None = None
+    limit: Count | None = None
     """At most so many episodes."""
-    workers: int = 1
+    workers: Workers = 1
     """Processes; networks are loaded in each."""
     package_path: tuple[Path, ...] = ()
     """Folders in which package:// meshes are looked for."""
@@ -128,10 +129,10 @@ class DataExport:
     """Only episodes of this split: train, val, test, unseen_arm, ..."""
     robot: str | None = None
     """Only episodes of this robot."""
-    fps: float | None = None
+    fps: Fps | None = None
     """LeRobot has one rate for all episodes: resample to this one; default: a whole number near
     the middle of theirs, if they differ."""
-    limit: int | None = None
+    limit: Count | None = None
     """At most so many episodes."""
     json: bool = False
     """Print JSON for machines."""

@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 
 from kin4d.cli.output import print_result
+from kin4d.cli.ranges import Count, Seed, Workers
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class DataEpisodes:
 
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """Folder of the store."""
-    count: int = 1000
+    count: Count = 1000
     """Number of episodes."""
     task: tuple[str, ...] = ()
     """Only these; run with an unknown name to see them all."""
@@ -26,15 +27,15 @@ class DataEpisodes:
     variants: tuple[str, ...] = ()
     """In this order: expert, noisy, near_miss, near_hit; a near hit that follows a near miss has
     the same scene. Default: five expert, three noisy, and a pair."""
-    seed: int = 0
+    seed: Seed = 0
     """Other seeds give other scenes."""
-    size: tuple[int, int] = (96, 64)
+    size: tuple[Count, Count] = (96, 64)
     """Width and height in pixels."""
-    frames: int = 49
+    frames: Count = 49
     """Of each episode, spread evenly over its time."""
-    per_shard: int = 50
+    per_shard: Count = 50
     """Episodes that are finished together."""
-    workers: int = 2
+    workers: Workers = 2
     """Processes."""
     cluster: bool = False
     """Work on Ray: the cluster RAY_ADDRESS names, or one started on this machine."""

@@ -8,6 +8,7 @@ from typing import Annotated
 import tyro
 
 from kin4d.cli.output import load_clip_input, print_result, save_clip_output
+from kin4d.cli.ranges import Natural
 from kin4d.geometry.up_axis import UpAxis
 
 
@@ -16,8 +17,8 @@ def export_command(
     *,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     up: UpAxis | None = None,
-    width: int = 720,
-    height: int = 480,
+    width: Natural = 720,
+    height: Natural = 480,
     json: bool = False,
 ) -> None:
     """Convert a clip to GLB, USD, PC2, an OBJ sequence, MP4 or GIF.

@@ -9,6 +9,7 @@ import numpy as np
 import tyro
 
 from kin4d.cli.output import print_result, save_clip_output
+from kin4d.cli.ranges import Seed
 from kin4d.errors import InputError
 from kin4d.geometry.up_axis import UpAxis, to_z_up
 from kin4d.loading import load
@@ -24,7 +25,7 @@ def fit_command(
     weights: str = "small",
     up: UpAxis | None = None,
     partial: bool = False,
-    seed: int = 0,
+    seed: Seed = 0,
     json: bool = False,
 ) -> None:
     """Find the pose in which a body matches a target, and write the motion there from rest.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from kin4d.cli.output import check_memory, print_result
+from kin4d.cli.ranges import Count, Natural, Seed
 
 if TYPE_CHECKING:
     from kin4d.world.imagine import ImaginedVideo
@@ -22,11 +23,11 @@ def imagine_command(
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     depth: Path | None = None,
     weights: str = "tiny",
-    num_samples: int = 1,
-    seed: int = 0,
-    frames: int = 49,
+    num_samples: Count = 1,
+    seed: Seed = 0,
+    frames: Natural = 49,
     stream: str = "state_joint",
-    episode: int = 0,
+    episode: Natural = 0,
     measured_gripper: bool = False,
     json: bool = False,
 ) -> None:

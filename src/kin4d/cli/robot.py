@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from kin4d.cli.output import check_memory, print_result, print_warning
+from kin4d.cli.ranges import Fps, Natural
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,13 +25,13 @@ def robot_command(
     inspect: bool = False,
     list: bool = False,
     stream: str = "state_joint",
-    episode: int = 0,
+    episode: Natural = 0,
     action_type: str | None = None,
     rotation: str | None = None,
     link: str | None = None,
-    fps: float | None = None,
-    frames: int = 49,
-    size: tuple[int, int] = (720, 480),
+    fps: Fps | None = None,
+    frames: Natural = 49,
+    size: tuple[Natural, Natural] = (720, 480),
     package_path: tuple[Path, ...] = (),
     robo4d: bool = False,
     json: bool = False,

@@ -10,6 +10,7 @@ import tyro
 
 from kin4d.cli.body_loader import read_push
 from kin4d.cli.output import check_memory, print_result, print_warning, save_clip_output
+from kin4d.cli.ranges import Fps, Height, Metres, Seconds, Seed, Speed, Step
 from kin4d.errors import InputError
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import BodyType, load
@@ -26,21 +27,21 @@ def simulate_command(
     push: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
     gravity: bool = False,
     ground: bool = False,
-    height: float = 0.0,
-    wind: tuple[float, float, float] | None = None,
+    height: Height = 0.0,
+    wind: tuple[Speed, Speed, Speed] | None = None,
     material: str = "",
     body_type: BodyType = "auto",
     pin: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
     floating: bool = False,
     init_q: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
-    seconds: float = 3.0,
-    fps: float = 30.0,
-    dt: float = 1 / 240,
+    seconds: Seconds = 3.0,
+    fps: Fps = 30.0,
+    dt: Step = 1 / 240,
     integrator: Literal["variational", "rk4", "semi_implicit", "implicit_euler"] = "variational",
     up: UpAxis | None = None,
     weights: str = "small",
-    size: float | None = None,
-    seed: int = 0,
+    size: Metres | None = None,
+    seed: Seed = 0,
     plot: Path | None = None,
     json: bool = False,
 ) -> None:

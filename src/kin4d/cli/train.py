@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from kin4d.cli.output import print_result
+from kin4d.cli.ranges import Count, Share, Workers
 from kin4d.cli.train_codec import TrainCodec
 from kin4d.cli.train_diffusion import TrainDiffusion
 from kin4d.cli.train_joint_prior import TrainJointPrior
@@ -32,11 +33,11 @@ class TrainNeurok(TrainingOptions):
     """Size of the model and length of training."""
     sources: tuple[str, ...] = ("articulated",)
     """Object sources to sample from: the names `kin4d data objects` knows."""
-    mix: tuple[float, ...] = ()
+    mix: tuple[Share, ...] = ()
     """Share of each source; equal by default."""
-    points: int = 256
+    points: Count = 256
     """Per shape."""
-    batch: int = 32
+    batch: Count = 32
     """Shapes per step and process."""
     decoder: Literal["skinned", "point"] = "skinned"
     """Architecture of the decoder."""
@@ -44,7 +45,7 @@ class TrainNeurok(TrainingOptions):
     """What the decoder emits."""
     augment: bool = True
     """Augment the shapes."""
-    workers: int = 1
+    workers: Workers = 1
     """Processes that prepare data."""
     init_weights: str | None = None
     """Initial weights, with a new schedule; random by default."""

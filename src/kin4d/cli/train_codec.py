@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from kin4d.cli.output import print_result
+from kin4d.cli.ranges import Count
 from kin4d.cli.train_options import PROCESS_SEED, EpisodeTrainingOptions
 from kin4d.errors import InputError
 from kin4d.progress import track
@@ -36,11 +37,11 @@ class TrainCodec(EpisodeTrainingOptions):
     """Wan's autoencoder, or principal components of patches."""
     preset: Literal["tiny", "small", "wan14b"] = "tiny"
     """Size of the images, and length of training."""
-    channels: int = 16
+    channels: Count = 16
     """Numbers per cell of 4 frames by 8 x 8 pixels."""
-    width: int = 16
+    width: Count = 16
     """Channels of the VAE's first layer; the published one has 96."""
-    frames: int | None = None
+    frames: Count | None = None
     """Length of the segments that the VAE is trained on, 1 more than a multiple of 4; by default
     whole clips. Short ones are faster, and its layers see few frames at once."""
 

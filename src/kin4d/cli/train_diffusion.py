@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kin4d.cli.output import print_result
+from kin4d.cli.ranges import Count
 from kin4d.cli.train_codec import make_episode_codec
 from kin4d.cli.train_options import PROCESS_SEED, EpisodeTrainingOptions
 from kin4d.errors import InputError
@@ -41,7 +42,7 @@ class TrainDiffusion(EpisodeTrainingOptions):
     """A codec's file, to share one between runs; see `kin4d train codec`."""
     init_weights: str | None = None
     """Initial weights, with a new schedule; random by default."""
-    batch: int = 4
+    batch: Count = 4
     """Clips per step and process."""
     precision: Literal["fp32", "bf16"] | None = None
     """Of matrix products, instead of the preset's; bf16 is faster on hardware that has it."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from kin4d.cli.output import print_result
+from kin4d.cli.ranges import Count, Share
 from kin4d.cli.train_options import PROCESS_SEED, TrainingOptions
 
 
@@ -21,15 +22,15 @@ class TrainJointPrior(TrainingOptions):
     """Folders of URDF objects whose licence allows training, one subfolder each."""
     preset: Literal["tiny", "small"] = "small"
     """Size of the model and length of training."""
-    each: int = 300
+    each: Count = 300
     """Procedural objects of each category."""
-    share: float = 0.55
+    share: Share = 0.55
     """Of the draws that come from the folders."""
-    batch: int = 32
+    batch: Count = 32
     """Shapes per step and process."""
     init_weights: str | None = None
     """Initial weights, with a new schedule; random by default."""
-    decay: float | None = None
+    decay: Share | None = None
     """Share of the steps, at the end, over which the learning rate falls to zero."""
 
     def run(self) -> None:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal, get_args
 
 from kin4d.cli.output import print_result
+from kin4d.cli.ranges import Count
 from kin4d.cli.train_options import PROCESS_SEED, EpisodeTrainingOptions
 from kin4d.errors import InputError
 from kin4d.progress import track
@@ -32,13 +33,13 @@ class TrainObjectWorld(EpisodeTrainingOptions):
 
     networks: tuple[Network, ...] = ("depth", "segmentation", "dynamics")
     """Which to train. Segmentation and dynamics are required; depth and refinement are optional."""
-    count: int | None = None
+    count: Count | None = None
     """Training episodes: the first so many of the store, which may still grow; by default all."""
-    batch: int = 16
+    batch: Count = 16
     """First frames or composited frames per step."""
-    window_batch: int = 24
+    window_batch: Count = 24
     """Windows of motion per step."""
-    window_frames: int = 20
+    window_frames: Count = 20
     """Frames of a window of motion."""
     init_weights: str | None = None
     """Initial weights of depth, segmentation and dynamics, with a new schedule: a run's folder, a

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import tyro
 
+from kin4d.cli.ranges import Count, LearningRate, Seconds, Seed, Workers
+
 PROCESS_SEED = 7919
 """Added to the seed per process, so that no two share a stream."""
 
@@ -18,15 +20,15 @@ class TrainingOptions:
 
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """Folder of the run: checkpoint, weights, logs."""
-    steps: int | None = None
+    steps: Count | None = None
     """Instead of the preset's; may be changed when resuming."""
-    lr: float | None = None
+    lr: LearningRate | None = None
     """Learning rate, instead of the preset's."""
-    seed: int = 0
+    seed: Seed = 0
     """Of weights, data and noise."""
-    threads: int = 1
+    threads: Workers = 1
     """CPU threads of the networks; two beside another busy program are slower than one."""
-    save_every: float = 180.0
+    save_every: Seconds = 180.0
     """Seconds between checkpoints."""
     json: bool = False
     """Print JSON for machines."""

@@ -109,11 +109,11 @@ class Clip:
 
         return render_clip(self, **options)
 
-    def show(self, *, port: int = 8080) -> None:
+    def show(self, *, port: int = 8080, host: str = "127.0.0.1") -> None:
         """Play it in the browser until interrupted; needs ``kin4d[viewer]``."""
         from kin4d import show
 
-        show(self, port=port)
+        show(self, port=port, host=host)
 
     @classmethod
     def load(cls, path: str | Path) -> Clip:

@@ -131,6 +131,7 @@ def generate_objects(
         cluster: Spread the work over Ray (extra ``[cluster]``): the cluster that the environment
             variable RAY_ADDRESS names, or one on this machine.
     """
+    plan.identities()  # an unknown source or category is an error before there is a store
     with StoreWriter.begin(path, _json(plan), SequenceStore) as writer:
         make_shards(plan, writer, workers=workers, cluster=cluster)
     return SequenceStore.open(path)

@@ -145,18 +145,19 @@ class StoreWriter:
             if path.is_dir() and any(not item.name.startswith(".") for item in path.iterdir()):
                 raise InputError(f"{path} is not empty and not a store", hint="choose a new folder")
             write_json(head, metadata)
-        found = _read_head(path, kind)["plan"]
-        if grows and found["count"] < plan["count"] and not found["count"] % plan["per_shard"]:
-            found["count"] = plan["count"]
-        if found != plan:
-            wrong = sorted(key for key in {*found, *plan} if found.get(key) != plan.get(key))
-            raise InputError(
-                f"{path} was begun with another {', '.join(wrong)}",
-                value={key: plan.get(key) for key in wrong},
-                allowed=str({key: found.get(key) for key in wrong}),
-                hint="repeat the command it was begun with, or choose a new folder",
-            )
         with _lock(path):
+            found = _read_head(path, kind)["plan"]
+            if grows and found["count"] < plan["count"] and not found["count"] % plan["per_shard"]:
+                found["count"] = plan["count"]
+            # A store without shards has nothing that another plan could spoil.
+            if found != plan and _shard_folders(path):
+                wrong = sorted(key for key in {*found, *plan} if found.get(key) != plan.get(key))
+                raise InputError(
+                    f"{path} was begun with another {', '.join(wrong)}",
+                    value={key: plan.get(key) for key in wrong},
+                    allowed=str({key: found.get(key) for key in wrong}),
+                    hint="repeat the command it was begun with, or choose a new folder",
+                )
             write_json(head, metadata)
             # Left by a killed writer; there is no other writer while the lock is held.
             for leftover in (*path.glob(".*"), *(path / "shards").glob(".*")):

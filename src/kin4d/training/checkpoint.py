@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from kin4d.errors import InputError
+from kin4d.errors import InputError, OutputError
 from kin4d.files import atomic_path, existing_file
 
 
@@ -21,11 +22,24 @@ def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], metadata: dict
         tensors: By name.
         metadata: JSON values, kept in the file's own header.
     """
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     with atomic_path(path) as part:
         contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        save_file(contiguous, part, metadata={"kin4d": json.dumps(metadata)})
+        try:
+            save_file(contiguous, part, metadata={"kin4d": json.dumps(metadata)})
+        except SafetensorError as error:  # the library's word for a full disk, too
+            raise OutputError(
+                f"cannot write {path}: {error}",
+                hint="free some space or choose another folder, then run again",
+            ) from error
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what `save_tensors`, killed in the middle, left in a folder with no other writer."""
+    for left in folder.glob(".*.safetensors.*"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def load_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

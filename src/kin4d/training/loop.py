@@ -1,12 +1,12 @@
 """The training loop: Accelerate, weight averaging, a schedule, and checkpoints that resume exactly.
 
 A step's batch and random numbers depend on the seed and the step index alone, so a run that is
-killed resumes from its last checkpoint with the same result.
+killed resumes from its last checkpoint with the same result. Weights are written after the
+checkpoint they belong to, and name it; a run that finds others resumes by writing them.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import time
@@ -20,7 +20,10 @@ from torch import Tensor, nn
 
 from kin4d.errors import InputError, Kin4dError
 from kin4d.extras import require
-from kin4d.training.checkpoint import load_tensors, save_tensors
+from kin4d.training.checkpoint import remove_unfinished, save_tensors
+from kin4d.training.training_log import TrainingLog
+from kin4d.training.training_run import TrainingRun
+from kin4d.training.weights import FILE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,20 +131,26 @@ def train(
         betas=(0.9, 0.98),
         weight_decay=train_config.weight_decay,
     )
-    run = _Run(model, optimizer, metadata, train_config)
+    run = TrainingRun(model, optimizer, metadata, train_config)
     file = output / "checkpoint.safetensors"
     if file.exists():
         run.load(file)
         say(f"resuming from step {run.step} of {train_config.steps}")
     wrapped, optimizer = accelerator.prepare(model, optimizer)
-    writer = _writer(output) if accelerator.is_main_process else None
+    # One process writes; the others wait for it in the next step.
+    log = None
+    if accelerator.is_main_process:
+        remove_unfinished(output)
+        log = TrainingLog(output / "logs", run.step, say)
+        if file.exists() and not run.has_weights(output):
+            _write_weights(run, validate, output, log)
     begun = saved = time.monotonic()
-    first, sums = run.step, {}
+    first = run.step
     batches = make_batches(rank, run.step)
     while run.step < train_config.steps:
         step = run.step
         batch = next(batches)
-        torch.manual_seed(((train_config.seed * 1_000_003 + step) * 64 + rank) % 2**63)
+        run.seed_step(step, rank)
         for group in optimizer.param_groups:
             group["lr"] = train_config.lr_at(step)
         value, logs = loss(wrapped, batch, step / train_config.steps)
@@ -149,143 +158,53 @@ def train(
         norm = accelerator.clip_grad_norm_(wrapped.parameters(), train_config.grad_clip)
         if not torch.isfinite(value) or (norm is not None and not math.isfinite(float(norm))):
             raise Kin4dError(
-                f"training diverged at step {step}: the loss is {float(value)}",
+                f"training diverged at step {step}: the loss is {float(value.detach())}",
                 hint="lower the learning rate and run again: it resumes from the last checkpoint",
             )
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        run.advance()
-        for name, number in {"loss": value, **logs}.items():
-            sums[name] = sums.get(name, 0.0) + float(number.detach())
-        if run.step % train_config.log_every == 0 and writer is not None:
-            counted = min(train_config.log_every, run.step - first)  # fewer, just after resuming
-            means = {name: total / counted for name, total in sums.items()}
-            sums = {}
-            pace = (time.monotonic() - begun) / (run.step - first)
-            left = pace * (train_config.steps - run.step) / 60
-            words = "  ".join(f"{name} {number:.4g}" for name, number in means.items())
-            words += f"  {pace:.2f} s/step  {left:.0f} min left"
-            say(f"step {run.step}/{train_config.steps}  {words}")
-            for name, number in {**means, "lr": train_config.lr_at(step)}.items():
-                writer.add_scalar(name, number, run.step)
+        run.advance({"loss": value, **logs})
+        if run.step % train_config.log_every == 0:
+            means = run.means()
+            if log is not None:
+                pace = (time.monotonic() - begun) / (run.step - first)
+                left = pace * (train_config.steps - run.step) / 60
+                words = f"{pace:.2f} s/step  {left:.0f} min left"
+                log.add(run.step, {**means, "lr": train_config.lr_at(step)})
+                log.line(f"step {run.step}/{train_config.steps} ", means, words)
         last = run.step == train_config.steps
-        if last or time.monotonic() - saved >= train_config.save_every:
+        if log is not None and (last or time.monotonic() - saved >= train_config.save_every):
+            run.save(file)
+            _write_weights(run, validate, output, log)
             saved = time.monotonic()
-            if writer is not None:
-                run.save(file)
-                _report(run, validate, output, writer, say)
-            accelerator.wait_for_everyone()
-    if writer is not None:
-        writer.close()
+    accelerator.wait_for_everyone()
+    if log is not None:
+        log.close()
     return run.weights()
 
 
-class _Run:
-    """Everything a checkpoint holds."""
-
-    def __init__(
-        self,
-        model: nn.Module,
-        optimizer: torch.optim.Optimizer,
-        metadata: dict,
-        train_config: TrainConfig,
-    ) -> None:
-        self.model, self.optimizer, self.metadata, self.train_config = (
-            model,
-            optimizer,
-            metadata,
-            train_config,
-        )
-        self.step = 0
-        self.seconds, self._since = 0.0, time.monotonic()
-        # Frozen parameters are neither averaged nor saved.
-        self._frozen = {name for name, p in model.named_parameters() if not p.requires_grad}
-        self.ema = {name: tensor.detach().clone() for name, tensor in self.learned().items()}
-
-    def learned(self) -> dict[str, Tensor]:
-        """The model's state but for frozen parameters."""
-        state = self.model.state_dict()
-        return {name: value for name, value in state.items() if name not in self._frozen}
-
-    def advance(self) -> None:
-        """Count a step and update the moving average."""
-        self.step += 1
-        # Early averages follow fast, so that they forget the initial weights.
-        keep = min(self.train_config.ema_decay, self.step / (self.step + 10))
-        for name, value in self.learned().items():
-            self.ema[name].lerp_(value, 1 - keep)
-
-    def weights(self) -> dict[str, Tensor]:
-        """The averaged weights, or the model's if none are kept."""
-        return self.ema if self.train_config.ema_decay else self.learned()
-
-    def put(self, learned: dict[str, Tensor]) -> None:
-        """Give the model what `learned` returned."""
-        missing, unknown = self.model.load_state_dict(learned, strict=False)
-        if unknown or set(missing) - self._frozen:
-            raise InputError("a checkpoint does not fit the model", value=[*unknown, *missing][0])
-
-    def spent(self) -> float:
-        """Seconds of training so far, over all resumed runs."""
-        return self.seconds + time.monotonic() - self._since
-
-    def save(self, file: Path) -> None:
-        tensors = {f"model.{name}": value for name, value in self.learned().items()}
-        tensors |= {f"average.{name}": value for name, value in self.ema.items()}
-        for number, state in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{number}.{name}": value for name, value in state.items()}
-        metadata = {"run": self.metadata, "step": self.step, "seconds": self.spent()}
-        save_tensors(file, tensors, metadata)
-
-    def load(self, file: Path) -> None:
-        tensors, metadata = load_tensors(file)
-        # As the file holds it: JSON knows no tuples.
-        if metadata.get("run") != json.loads(json.dumps(self.metadata)):
-            raise InputError(
-                f"{file} belongs to another run",
-                value=metadata.get("run"),
-                allowed=str(self.metadata),
-                hint="use another folder, or resume with the options it was started with",
-            )
-        groups: dict[str, dict[str, Tensor]] = {"model": {}, "average": {}, "optimizer": {}}
-        for name, tensor in tensors.items():
-            kind, _, rest = name.partition(".")
-            groups[kind][rest] = tensor
-        self.put(groups["model"])
-        self.ema = groups["average"]
-        state: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in groups["optimizer"].items():
-            number, _, rest = name.partition(".")
-            state.setdefault(int(number), {})[rest] = tensor
-        whole = self.optimizer.state_dict()
-        self.optimizer.load_state_dict({"state": state, "param_groups": whole["param_groups"]})
-        self.step, self.seconds = metadata["step"], metadata["seconds"]
-
-
-def _report(
-    run: _Run, validate: Any, output: Path, writer: Any, say: Callable[[str], None]
+def _write_weights(
+    run: TrainingRun,
+    validate: Callable[[Any], dict[str, float]] | None,
+    output: Path,
+    log: TrainingLog,
 ) -> None:
-    """Write the weights and, if there is validation, its figures."""
+    """Write the weights of the last checkpoint and, if there is validation, its figures."""
     facts = {
         "step": run.step,
-        "hours": round(run.spent() / 3600, 3),
+        "seconds": run.seconds,
+        "hours": round(run.seconds / 3600, 3),
         "config": asdict(run.train_config),
     }
     if validate is not None:
         kept = {name: value.clone() for name, value in run.learned().items()}
         run.put(run.weights())
         run.model.eval()
+        run.seed_step(run.step)
         with torch.no_grad():
             facts["dev"] = validate(run.model)
         run.model.train()
         run.put(kept)
-        for name, number in facts["dev"].items():
-            writer.add_scalar(f"dev/{name}", number, run.step)
-        words = "  ".join(f"{name} {number:.4g}" for name, number in facts["dev"].items())
-        say(f"step {run.step}  dev: {words}  ({facts['hours']:.2f} h)")
-    save_tensors(output / "weights.safetensors", run.weights(), {**run.metadata, "training": facts})
-
-
-def _writer(output: Path) -> Any:
-    tensorboard = require("torch.utils.tensorboard", extra="train", purpose="logging training")
-    return tensorboard.SummaryWriter(str(output / "logs"))
+        log.add(run.step, facts["dev"], group="dev/")
+        log.line(f"step {run.step}  dev:", facts["dev"], f"({facts['hours']:.2f} h)")
+    save_tensors(output / FILE, run.weights(), {**run.metadata, "training": facts})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
+import secrets
+import socket
 import sys
 import time
 from typing import Any
@@ -15,33 +18,50 @@ from kin4d.geometry.clip import Clip
 from kin4d.geometry.material import linear_to_srgb
 from kin4d.geometry.skin import SkinAnimation
 from kin4d.geometry.transforms import matrix_to_quaternion
+from kin4d.viewer.request_guard import RequestGuard, guarded_server
 
 
-def show(clip: Clip, *, port: int = 8080) -> None:
-    """Play a clip in the browser until interrupted, on a local port or the next that is free."""
-    player = Player(clip, port=port)
+def show(clip: Clip, *, port: int = 8080, host: str = "127.0.0.1") -> None:
+    """Play a clip in the browser until interrupted; see `Player`."""
+    player = Player(clip, port=port, host=host)
     if player.port != port != 0:
         print(f"kin4d: warning: port {port} is taken", file=sys.stderr)
-    print(f"open http://localhost:{player.port} and press Ctrl-C here when done", flush=True)
+    print(f"open {player.url} and press Ctrl-C here when done", flush=True)
     player.run()
 
 
 class Player:
-    """Serves one clip on a port of this machine, to this machine alone.
+    """Serves one clip, by default to this machine alone.
+
+    Requests that pages of other sites make are refused, see `RequestGuard`.
 
     Args:
         clip: What to play.
-        port: Local port, or the next that is free; 0 for any.
+        port: Of the page, or the next that is free; 0 for any.
+        host: Address to listen on. Any but a loopback address serves other machines, and then
+            asks for a random token, which is in `url`.
+
+    Attributes:
+        port: That is used.
+        url: Of the page.
     """
 
-    def __init__(self, clip: Clip, *, port: int = 8080) -> None:
+    def __init__(self, clip: Clip, *, port: int = 8080, host: str = "127.0.0.1") -> None:
         viser = require("viser", extra="viewer", purpose="the viewer")
         # The server binds in a thread of its own: a port it cannot have would hang us.
         if not 0 <= port < 2**16:
             raise InputError("there is no such port", value=port, allowed=f"0 to {2**16 - 1}")
+        address = _own_address(host)
+        token = None if address.is_loopback else secrets.token_urlsafe(24)
         self.clip = clip
-        self._server = viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
+        with guarded_server(RequestGuard(loopback=token is None, token=token)):
+            self._server = viser.ViserServer(host=str(address), port=port, verbose=False)
         self.port: int = self._server.get_port()
+        name = "localhost" if address.is_loopback else str(address)
+        if address.is_unspecified:
+            name = socket.gethostname()
+        name = f"[{name}]" if ":" in name else name
+        self.url = f"http://{name}:{self.port}" + ("" if token is None else f"/?token={token}")
         self._server.scene.set_up_direction("+z")
         self._add_floor()
         self._show = self._rigid() if clip.skin and clip.skin.is_rigid else self._deforming()
@@ -131,3 +151,18 @@ class Player:
             )
             parts.append((handle, used))
         return parts
+
+
+def _own_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The address of a host name, if this machine can listen on it."""
+    try:
+        family, kind, _, _, where = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.bind(where)
+        return ipaddress.ip_address(where[0])
+    except (OSError, UnicodeError, ValueError) as error:
+        raise InputError(
+            f"cannot listen on this host: {error}",
+            value=host,
+            allowed="an address of this machine, 127.0.0.1, or 0.0.0.0 for all of its addresses",
+        ) from error
