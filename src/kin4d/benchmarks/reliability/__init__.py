@@ -27,7 +27,7 @@ from kin4d.progress import track
 SECONDS = 10.0
 """Most time that reading one input may take."""
 
-_STARTING = 120.0  # for imports and compilation before the first input of a loader
+_STARTING = 600.0  # for imports and compilation before the first input of a loader
 
 
 def run(*, quick: bool, seed: int, count: int | None = None, loaders: Sequence[str] = ()) -> Report:

@@ -21,8 +21,8 @@ _MEMORY = 2 * 1024**3
 def compile_mjcf(mujoco: Any, path: Path) -> Any:
     """The compiled model; what MuJoCo refuses, or breaks on, is an `InputError`.
 
-    The child is a fork of this process, which takes milliseconds where a new one would take a third
-    of a second. Where there is no fork, the model is compiled here.
+    The child is a fork of this process, so it has MuJoCo loaded already. Where there is no fork,
+    the model is compiled here.
     """
     if not hasattr(os, "fork"):
         return mujoco.MjModel.from_xml_path(str(path))
@@ -86,7 +86,7 @@ def _wait(child: int) -> bool:
         if done:
             return status == 0
         time.sleep(pause)
-        pause = min(pause * 1.5, 0.05)
+        pause = min(pause * 1.5, 0.01)
     os.kill(child, 9)
     os.waitpid(child, 0)
     return False
