@@ -7,13 +7,13 @@ import math
 import shutil
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kin4d.errors import InputError, OutputError
+from kin4d.reading import Budget, array_bytes, parse_json, reading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,10 +85,23 @@ def _finite(value: Any) -> Any:
 def read_json(source: str | Path) -> Any:
     """Read JSON; a missing or malformed file is an `InputError` that names it."""
     source = existing_file(source)
-    try:
-        return json.loads(source.read_text(encoding="utf-8"))
-    except (ValueError, UnicodeDecodeError) as error:
-        raise InputError(f"{source} is not valid JSON: {error}") from error
+    with reading(source, "JSON file"):
+        return parse_json(source.read_bytes())
+
+
+def read_json_lines(source: str | Path) -> list[dict[str, Any]]:
+    """Read JSON lines, each an object; anything else is an `InputError` that names the line."""
+    source = existing_file(source)
+    found = []
+    with reading(source, "file of JSON lines"):
+        for number, line in enumerate(source.read_bytes().splitlines(), 1):
+            if line.strip():
+                with reading(source, "JSON object", place=f"line {number}"):
+                    value = parse_json(line)
+                    if not isinstance(value, dict):
+                        raise ValueError("it is no object")
+                    found.append(value)
+    return found
 
 
 def read_arrays(source: str | Path, *, what: str) -> dict[str, np.ndarray]:
@@ -96,28 +109,37 @@ def read_arrays(source: str | Path, *, what: str) -> dict[str, np.ndarray]:
     import numpy as np
 
     source = existing_file(source)
-    try:
-        archive = np.load(source, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueError("it holds a single array")
-        with archive:
-            return {name: archive[name] for name in archive.files}
-    # RuntimeError is what zipfile says to archives it holds for encrypted or of a later version.
-    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, RuntimeError) as error:
-        # numpy's advice to allow pickle would run whatever code a stranger's file holds.
-        reason = "it is no archive of arrays" if "pickle" in str(error) else error
-        raise InputError(
-            f"{source} is not a readable {what}: {reason}", allowed="a whole .npz archive"
-        ) from error
+    with reading(source, what, hint="give a whole .npz archive"):
+        budget = Budget(source)
+        with zipfile.ZipFile(source) as archive:
+            for member in archive.infolist():
+                with archive.open(member) as stream:
+                    budget.spend(array_bytes(stream), f"'{member.filename}'")
+        with np.load(source, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+
+
+def read_array(source: str | Path, *, what: str) -> np.ndarray:
+    """The array of an .npy file, without pickle; one that is no `what` is an `InputError`."""
+    import numpy as np
+
+    source = existing_file(source)
+    with reading(source, what, hint="give a whole .npy file"):
+        # A memory map cannot be larger than its file.
+        array = np.load(source, mmap_mode="r", allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            raise ValueError("it is an archive of arrays")
+        return np.array(array)
 
 
 def existing_file(source: str | Path) -> Path:
     """Return `source` as a path, or raise `InputError` if it is not a readable file."""
     source = Path(source)
-    if source.is_dir():
-        raise InputError(f"{source} is a folder, not a file")
-    if not source.is_file():
-        raise InputError(f"{source} does not exist", hint="check the path and spelling")
+    with reading(source, "path"):
+        if source.is_dir():
+            raise InputError(f"{source} is a folder, not a file")
+        if not source.is_file():
+            raise InputError(f"{source} does not exist", hint="check the path and spelling")
     return source
 
 

@@ -96,11 +96,11 @@ def test_round_trip_on_disk(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("not json", "not valid JSON"),
+        ("not json", "not a readable JSON"),
         ("{}", "lacks K"),
         ("[]", "lacks K"),
         ('{"K": 1, "pose_camera_to_world": 2, "width": 3, "height": 4}', "3x3"),
-        ('{"K": "x", "pose_camera_to_world": 2, "width": 3, "height": 4}', "malformed"),
+        ('{"K": "x", "pose_camera_to_world": 2, "width": 3, "height": 4}', "not a readable camera"),
     ],
 )
 def test_bad_files_name_themselves(tmp_path, text, message):

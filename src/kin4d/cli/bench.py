@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +28,8 @@ def bench_command(
     episodes: Path | None = None,
     weights: tuple[str, ...] = (),
     images: Path | None = None,
+    count: int | None = None,
+    loaders: tuple[str, ...] = (),
     gate: bool = False,
     list: bool = False,
 ) -> None:
@@ -44,6 +47,8 @@ def bench_command(
             run or a folder of runs.
         images: For object-pose, prior and world: draw what was fitted, predicted or imagined
             into this folder.
+        count: For reliability: damaged inputs for each loader.
+        loaders: For reliability: only these loaders.
         gate: Exit with code 1 if a threshold is missed; without it, misses are only printed.
         list: Print the names alone, one a line.
     """
@@ -62,6 +67,8 @@ def bench_command(
         "episodes": episodes,
         "weights": weights,
         "images": images,
+        "count": count,
+        "loaders": loaders,
     }
     given = {option: value for option, value in options.items() if value}
     for option in given:
@@ -73,6 +80,8 @@ def bench_command(
     flags += f" --split {split}" if split else ""
     flags += f" --episodes {episodes.resolve().name}" if episodes else ""
     flags += f" --weights {' '.join(Path(one).name for one in weights)}" if weights else ""
+    flags += f" --count {count}" if count else ""
+    flags += f" --loaders {' '.join(map(shlex.quote, loaders))}" if loaders else ""
     result = report.to_dict(name=name, seed=seed, quick=quick, options=flags)
     _show(result)
     if json is not None:

@@ -10,9 +10,10 @@ import tyro
 
 from kin4d.cli.output import print_result, save_clip_output
 from kin4d.cli.ranges import Seed
-from kin4d.errors import InputError
+from kin4d.files import existing_file, read_array
 from kin4d.geometry.up_axis import UpAxis, to_z_up
 from kin4d.loading import load
+from kin4d.reading import reading
 
 _FRAMES = 24
 
@@ -57,7 +58,7 @@ def fit_command(
     else:
         body = load(what, seed=seed)
     if target.suffix.lower() in (".npy", ".xyz", ".txt"):
-        aim = to_z_up(_points(target), up or body.rest.source_up or "z")
+        aim = to_z_up(read_points(target), up or body.rest.source_up or "z")
     else:
         aim = Mesh.load(target, up=up)
     found = fit_body(body, aim, partial=partial, seed=seed)
@@ -82,11 +83,14 @@ def fit_command(
     )
 
 
-def _points(path: Path) -> np.ndarray:
+def read_points(path: Path) -> np.ndarray:
     """[M, 3] points of a .npy or plain text file."""
-    try:
+    path = existing_file(path)
+    with reading(path, "file of points"):
         if path.suffix.lower() == ".npy":
-            return np.load(path, allow_pickle=False)
-        return np.loadtxt(path)[:, :3]
-    except (OSError, ValueError, IndexError) as error:
-        raise InputError(f"{path} holds no points: {error}") from error
+            points = read_array(path, what="file of points").astype(np.float64)
+        else:
+            points = np.loadtxt(path, ndmin=2)[:, :3]
+        if points.ndim != 2 or points.shape[1] != 3 or not len(points):
+            raise ValueError(f"it holds numbers of shape {points.shape}, not [M, 3]")
+        return points

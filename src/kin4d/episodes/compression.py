@@ -17,6 +17,7 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
+from kin4d.reading import Budget, reading
 
 _LEVELS = 65534  # 0 is kept for "nothing seen"
 # How far from its pixel's ray a point may lie, per metre of depth: about a hundredth of a pixel.
@@ -35,11 +36,12 @@ def encode_frames(frames: np.ndarray) -> np.ndarray:
 def decode_frames(code: np.ndarray, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """Frames [T, ...] that `encode_frames` encoded."""
     kind = np.dtype(dtype).newbyteorder("<")
-    try:
-        data = zlib.decompress(code.tobytes())
-    except zlib.error as error:
-        raise InputError(f"stored frames are damaged: {error}") from error
-    if len(data) != kind.itemsize * math.prod(shape):
+    size = kind.itemsize * math.prod(shape)
+    with reading("an array", "row of frames"):
+        Budget("an array", size=len(code)).spend(3 * size, f"frames of shape {shape}")
+        # No more than is wanted, whatever the bytes would expand to.
+        data = zlib.decompressobj().decompress(code.tobytes(), max(size, 1) + 1)
+    if len(data) != size:
         raise InputError("stored frames have another size", value=len(data), allowed=f"{shape}")
     planes = np.frombuffer(data, np.uint8).reshape(kind.itemsize, -1)
     frames = np.array(planes.T, order="C").view(kind).reshape(shape)

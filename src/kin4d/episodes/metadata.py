@@ -12,7 +12,6 @@ import numpy as np
 
 from kin4d.episodes.episode import Episode
 from kin4d.episodes.part_tracks import PartTracks
-from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.kinematics.actions import Actions
@@ -74,27 +73,24 @@ def episode_from_metadata(
 ) -> Episode:
     """The episode with this metadata, from its frames [T], joints [T, n], action values [T, m],
     gripper [T] and parts."""
-    try:
-        metadata = current_names(metadata)
-        commanded = None
-        if actions is not None:
-            commanded = Actions(
-                **_conventions(metadata["actions"]), values=actions, gripper=gripper, fps=video.fps
-            )
-        return Episode(
-            **{name: metadata[name] for name in _PLAIN},
-            joint_names=tuple(metadata["joint_names"]),
-            flags=tuple(metadata["flags"]),
-            video=video,
-            joints=joints,
-            actions=commanded,
-            parts=parts,
-            base=np.array(metadata["base"]),
-            factors=metadata["factors"],
-            meta=metadata["meta"],
+    metadata = current_names(metadata)
+    commanded = None
+    if actions is not None:
+        commanded = Actions(
+            **_conventions(metadata["actions"]), values=actions, gripper=gripper, fps=video.fps
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the metadata of an episode are damaged: {error!r}") from error
+    return Episode(
+        **{name: metadata[name] for name in _PLAIN},
+        joint_names=tuple(metadata["joint_names"]),
+        flags=tuple(metadata["flags"]),
+        video=video,
+        joints=joints,
+        actions=commanded,
+        parts=parts,
+        base=np.array(metadata["base"]),
+        factors=metadata["factors"],
+        meta=metadata["meta"],
+    )
 
 
 def _conventions(metadata: dict[str, Any]) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from kin4d.episodes.metadata import (
 )
 from kin4d.episodes.part_tracks import PartTracks
 from kin4d.episodes.splits import check_episode_split, episode_split
-from kin4d.errors import InputError
 from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.reading import reading
 from kin4d.storage.shard import ShardRecord
 from kin4d.storage.store import ShardStore
 
@@ -86,7 +86,8 @@ class EpisodeStore(ShardStore):
 
     def __init__(self, path: str | Path) -> None:
         super().__init__(path)
-        self.lines = [current_names(line) for line in self.lines]
+        with reading(self.path, "store of episodes"):
+            self.lines = [current_names(line) for line in self.lines]
 
     @staticmethod
     def rows_of(line: dict[str, Any]) -> dict[str, int]:
@@ -96,11 +97,8 @@ class EpisodeStore(ShardStore):
     def episode(self, index: int) -> Episode:
         """Episode number `index`."""
         arrays = self.arrays(index)
-        try:
+        with reading(self.path, "episode", place=self.identities[index].key):
             return restore_episode(self.lines[index], arrays)
-        except (KeyError, TypeError, ValueError) as error:
-            key = self.identities[index].key
-            raise InputError(f"episode {key} of {self.path} is damaged: {error!r}") from error
 
     def numbers(self, split: str | None = None) -> list[int]:
         """Of the episodes of a split, or of all; see `episode_split`."""
@@ -110,7 +108,7 @@ class EpisodeStore(ShardStore):
     @property
     def reasons(self) -> Counter[str]:
         """How many episodes could not be made or were rejected, by reason."""
-        return Counter(line["dropped"].partition(":")[0] for line in self.dropped)
+        return Counter(str(line["dropped"]).partition(":")[0] for line in self.dropped)
 
     @classmethod
     def write(

@@ -9,8 +9,11 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.files import atomic_path, existing_file
+from kin4d.geometry.io.texture import decode_image
+from kin4d.reading import Budget, check_pixels, reading
 
 VIDEO_SUFFIXES = (".mp4", ".gif")
+_DEMUXERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,gif"
 
 
 def write_video(
@@ -74,53 +77,53 @@ def read_frames(
 
 def _decode(path: Path, start: float, count: int | None) -> tuple[np.ndarray, np.ndarray, float]:
     import av
-    from av.error import FFmpegError
 
-    frames: list[np.ndarray] = []
+    data, shape, budget = bytearray(), (0, 0, 3), Budget(path)
     times: list[float] = []
-    try:
-        with av.open(str(path)) as container:
-            if not container.streams.video:
-                raise InputError(f"{path} holds no video")
-            stream = container.streams.video[0]
-            fps = float(stream.average_rate or stream.guessed_rate or 0)
-            # Headers count a frame or two that players never show.
-            expected = stream.frames - 2 if start == 0 and count is None else (count or 0)
-            origin = (stream.start_time or 0) * float(stream.time_base or 1)
-            if start > 0 and stream.time_base:
-                container.seek(int((origin + start) / stream.time_base), stream=stream)
-            # Half a frame of slack: times are rounded to the file's own clock.
-            earliest = origin + start - (0.5 / fps if fps > 0 else 0.0)
-            for frame in container.decode(stream):
-                at = len(times) / fps if frame.time is None and fps > 0 else frame.time or 0.0
-                if at >= earliest:
-                    frames.append(frame.to_ndarray(format="rgb24"))
-                    times.append(at - origin)
-                if count is not None and len(frames) == count:
-                    break
-    except (FFmpegError, OSError) as error:
-        raise InputError(f"{path} is not a readable video: {error}") from error
-    if not frames:
+    # Playlists and the like would have other files opened, here or elsewhere.
+    options = {"format_whitelist": _DEMUXERS}
+    with reading(path, "video"), av.open(str(path), options=options) as container:
+        if not container.streams.video:
+            raise InputError(f"{path} holds no video")
+        stream = container.streams.video[0]
+        check_pixels(stream.width, stream.height)
+        fps = float(stream.average_rate or stream.guessed_rate or 0)
+        # Headers count a frame or two that players never show.
+        expected = stream.frames - 2 if start == 0 and count is None else (count or 0)
+        origin = (stream.start_time or 0) * float(stream.time_base or 1)
+        if start > 0 and stream.time_base:
+            container.seek(int((origin + start) / stream.time_base), stream=stream)
+        # Half a frame of slack: times are rounded to the file's own clock.
+        earliest = origin + start - (0.5 / fps if fps > 0 else 0.0)
+        for frame in container.decode(stream):
+            at = len(times) / fps if frame.time is None and fps > 0 else frame.time or 0.0
+            if at >= earliest:
+                check_pixels(frame.width, frame.height)
+                budget.spend(3 * frame.width * frame.height, f"frame {len(times)}")
+                pixels = frame.to_ndarray(format="rgb24")
+                if times and pixels.shape != shape:
+                    raise ValueError("its frames differ in size")
+                shape = pixels.shape
+                data += pixels.tobytes()  # grows in place: stacking would take twice as much
+                times.append(at - origin)
+            if count is not None and len(times) == count:
+                break
+    if not times:
         raise InputError(f"{path} holds no video frames")
-    if len(frames) < expected:
+    if len(times) < expected:
         raise InputError(
-            f"{path} is cut short: {len(frames)} of {expected} frames",
+            f"{path} is cut short: {len(times)} of {expected} frames",
             hint="download or copy the file again",
         )
-    return np.stack(frames), np.array(times), fps
+    frames = np.frombuffer(data, np.uint8).reshape(len(times), *shape)
+    return frames, np.array(times), fps
 
 
 def read_image(path: str | Path) -> np.ndarray:
     """[H, W, 3] uint8: an image, of any format that Pillow reads."""
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with Image.open(path) as image:
-            return np.asarray(image.convert("RGB"))
-    except FileNotFoundError:
-        raise InputError(f"there is no image {path}") from None
-    except (UnidentifiedImageError, OSError) as error:
-        raise InputError(f"{path} is not a readable image: {error}") from error
+    path = existing_file(path)
+    with reading(path, "image"):
+        return np.asarray(decode_image(path.read_bytes(), name=str(path)).convert("RGB"))
 
 
 def write_image(image: np.ndarray, path: str | Path) -> Path:

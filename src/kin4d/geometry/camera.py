@@ -13,6 +13,7 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.files import read_json, write_json
+from kin4d.reading import reading
 
 _CONVENTION = "opencv: x right, y down, z forward; pixel centres at integers"
 
@@ -184,11 +185,9 @@ class Camera:
             raise InputError(
                 f"camera description lacks {', '.join(missing)}", allowed=", ".join(needed)
             )
-        try:
+        with reading("its description", "camera"):
             K, pose = (np.array(data[key], np.float64) for key in needed[:2])
             width, height = float(data["width"]), float(data["height"])
-        except (TypeError, ValueError) as error:
-            raise InputError(f"camera description is malformed: {error}") from error
         return cls(K, pose, width, height)  # pyright: ignore[reportArgumentType]
 
     def save(self, path: str | Path) -> Path:
@@ -199,7 +198,5 @@ class Camera:
     def load(cls, path: str | Path) -> Camera:
         """Read from JSON written by `save`."""
         data = read_json(path)
-        try:
+        with reading(path, "camera"):
             return cls.from_dict(data)
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error

@@ -11,6 +11,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.files import atomic_path, read_arrays
 from kin4d.geometry.camera import Camera
+from kin4d.reading import parse_json, reading
 
 _FORMAT = "kin4d.pointmap/1"
 
@@ -73,15 +74,13 @@ class PointmapVideo:
     def load(cls, path: str | Path) -> PointmapVideo:
         """Read what `save` wrote."""
         data = read_arrays(path, what="pointmap video")
-        try:
+        with reading(path, "pointmap video"):
             arrays = {name: data[name] for name in ("rgb", "xyz", "mask")}
-            meta = json.loads(str(data["meta"]))
+            meta = parse_json(str(data["meta"]))
             if meta["format"] != _FORMAT:
                 raise InputError(
                     f"{path} has another format", value=meta["format"], allowed=_FORMAT
                 )
             camera, fps = Camera.from_dict(meta["camera"]), float(meta["fps"])
-            names = tuple(meta["names"])
-        except (ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{path} is not a readable pointmap video: {error}") from error
-        return cls(**arrays, camera=camera, fps=fps, names=names)
+            names = tuple(map(str, meta["names"]))
+            return cls(**arrays, camera=camera, fps=fps, names=names)

@@ -17,6 +17,8 @@ from torch import Tensor, nn
 
 from kin4d.errors import InputError
 from kin4d.geometry.primitives import sphere
+from kin4d.reading import reading
+from kin4d.training.build import build_from_weights
 from kin4d.training.checkpoint import load_tensors
 
 VERSION = 1
@@ -122,6 +124,11 @@ def fit_cage(points: Tensor, *, start: float = 1.2, steps: int = 60) -> Tensor:
 
 def load_cage(path: str | Path) -> CageDeformer:
     """Load a deformer in evaluation mode."""
+    with reading(path, "file of weights"):
+        return _load(path)
+
+
+def _load(path: str | Path) -> CageDeformer:
     tensors, metadata = load_tensors(path)
     if metadata.get("model") != "cage" or metadata.get("version") != VERSION:
         raise InputError(
@@ -129,6 +136,5 @@ def load_cage(path: str | Path) -> CageDeformer:
             value=(metadata.get("model"), metadata.get("version")),
             allowed=f"('cage', {VERSION})",
         )
-    net = CageDeformer(CageConfig(**metadata["config"]))
-    net.load_state_dict(tensors)
-    return net.requires_grad_(False).eval()
+    config = CageConfig(**metadata["config"])
+    return build_from_weights(lambda: CageDeformer(config), tensors)

@@ -12,9 +12,11 @@ import numpy as np
 
 from kin4d.neurok.joint_decoding import PartHypotheses
 from kin4d.neurok.joint_prior import JointPrior, JointPriorConfig
+from kin4d.reading import reading
+from kin4d.training.build import build_from_weights
 from kin4d.training.checkpoint import load_tensors, save_tensors
 from kin4d.training.config import config_of
-from kin4d.training.weights import check_state_dict, read_weights, weights_file
+from kin4d.training.weights import read_weights, weights_file
 
 MODEL = "joint_prior"
 """Kind of model, as weights that ship begin."""
@@ -59,20 +61,20 @@ def joint_prior_from_pretrained(name: str | Path) -> CalibratedPrior:
         name: One that ships ("small"), a .safetensors file, a folder with one, or "owner/name" on
             the Hugging Face hub.
     """
-    tensors, metadata = read_weights(
-        weights_file(name, MODEL),
-        model=MODEL,
-        version=VERSION,
-        train="kin4d train joint-prior",
-    )
-    model = JointPrior(config_of(JointPriorConfig, metadata["config"]))
-    check_state_dict(model.state_dict(), tensors)
-    model.load_state_dict(tensors)
-    model.requires_grad_(False).eval()
-    if "calibration" not in metadata:
-        return CalibratedPrior(model)
-    calibration = metadata["calibration"]
-    return CalibratedPrior(model, tuple(calibration["weights"]), calibration["offset"])
+    file = weights_file(name, MODEL)
+    with reading(file, "file of weights"):
+        tensors, metadata = read_weights(
+            file, model=MODEL, version=VERSION, train="kin4d train joint-prior"
+        )
+        config = config_of(JointPriorConfig, metadata["config"])
+        model = build_from_weights(lambda: JointPrior(config), tensors)
+        if "calibration" not in metadata:
+            return CalibratedPrior(model)
+        calibration = metadata["calibration"]
+        weights, offset = np.array(calibration["weights"], float), float(calibration["offset"])
+        if weights.shape != (4,) or not np.isfinite([*weights, offset]).all():
+            raise ValueError(f"its calibration is {calibration}")
+        return CalibratedPrior(model, tuple(weights.tolist()), offset)
 
 
 def calibrate_weights(file: str | Path, *, weights: Sequence[float], offset: float) -> None:

@@ -12,10 +12,12 @@ from torch import Tensor
 from kin4d.neurok.config import NeurokConfig
 from kin4d.neurok.model import Neurok
 from kin4d.neurok.ood import OodDetector
+from kin4d.reading import reading
+from kin4d.training.build import build_from_weights
 from kin4d.training.checkpoint import save_tensors
 from kin4d.training.weights import FILE as FILE
 from kin4d.training.weights import SHIPPED as SHIPPED
-from kin4d.training.weights import check_state_dict, read_weights
+from kin4d.training.weights import read_weights
 from kin4d.training.weights import weights_file as weights_file_of
 
 VERSION = 3
@@ -44,16 +46,16 @@ def from_pretrained(name: str | Path) -> tuple[Neurok, OodDetector | None]:
         name: One that ships ("small"), a .safetensors file, a folder with one, or "owner/name" on
             the Hugging Face hub.
     """
-    tensors, metadata = read_weights(
-        neurok_weights_file(name), model="neurok", version=VERSION, train="kin4d train neurok"
-    )
-    tensors = rename_tensors(tensors)
-    ood_tensors = {k[len(_OOD) :]: tensors.pop(k) for k in list(tensors) if k.startswith(_OOD)}
-    model = Neurok(NeurokConfig.from_dict(metadata["config"]))
-    check_state_dict(model.state_dict(), tensors)
-    model.load_state_dict(tensors)
-    model.requires_grad_(False).eval()
-    return model, OodDetector(**ood_tensors) if ood_tensors else None
+    file = neurok_weights_file(name)
+    with reading(file, "file of weights"):
+        tensors, metadata = read_weights(
+            file, model="neurok", version=VERSION, train="kin4d train neurok"
+        )
+        tensors = rename_tensors(tensors)
+        ood_tensors = {k[len(_OOD) :]: tensors.pop(k) for k in list(tensors) if k.startswith(_OOD)}
+        config = NeurokConfig.from_dict(metadata["config"])
+        model = build_from_weights(lambda: Neurok(config), tensors)
+        return model, OodDetector(**ood_tensors) if ood_tensors else None
 
 
 def rename_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

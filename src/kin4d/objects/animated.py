@@ -15,10 +15,11 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.geometry.io.gltf import joint_matrices, scene_nodes, shared_vertices, skin_weights
-from kin4d.geometry.io.gltf_document import GltfDocument, local_matrix, reading_gltf
+from kin4d.geometry.io.gltf_document import GltfDocument, local_matrix
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.up_axis import to_z_up
 from kin4d.objects.sequence import VertexSequence
+from kin4d.reading import reading
 
 _STILL = 1e-3  # deformation, relative to the diameter, below which a clip shows nothing
 
@@ -110,7 +111,7 @@ class _Asset:
 
 def animation_names(path: str | Path) -> tuple[str, ...]:
     """Names of a file's clips, made unique; unnamed ones are numbered."""
-    with reading_gltf(path):
+    with reading(path, "glTF file"):
         return _names(GltfDocument.open(path))
 
 
@@ -127,7 +128,7 @@ def load_animation(
         fps: Frames per second.
         licence: Terms of use; by default what the file says of itself in ``asset.copyright``.
     """
-    with reading_gltf(path):
+    with reading(path, "glTF file"):
         asset = _Asset.open(path, licence)
         number = asset.names.index(clip) if clip in asset.names else clip
         if not isinstance(number, int) or not 0 <= number < len(asset.names):
@@ -145,11 +146,11 @@ def load_animations(
 
     Arguments as for `load_animation`. A file without any such clip is an `InputError`.
     """
-    with reading_gltf(path):
+    with reading(path, "glTF file"):
         asset = _Asset.open(path, licence)
     found = False
     for number in range(len(asset.names)):
-        with reading_gltf(path):
+        with reading(path, "glTF file"):
             sequence = asset.sequence(number, fps)
         if sequence.deformation >= _STILL:
             found = True

@@ -29,6 +29,8 @@ def animated_source(folder: str | Path) -> FileSource:
     if not files:
         raise InputError(f"{folder} holds no animated files", allowed=".glb and .gltf files")
     terms = read_json(folder / LICENCES) if (folder / LICENCES).is_file() else {}
+    if not isinstance(terms, dict):
+        raise InputError(f"{folder / LICENCES} is no object of names and terms")
     clips, identities = [], []
     for file in files:
         licence = str(terms.get(file.name) or terms.get("*") or "unknown")

@@ -10,6 +10,7 @@ from kin4d.objects.object_sample import ObjectSample
 from kin4d.objects.sequence_io import restore_sequence, sequence_record, sequence_rows
 from kin4d.objects.sequence_sample import SequenceSample
 from kin4d.objects.sources import FileSource
+from kin4d.reading import reading
 from kin4d.storage.store import ShardStore
 
 
@@ -24,7 +25,8 @@ class SequenceStore(ShardStore):
     def sample(self, index: int) -> SequenceSample:
         """Sequence number `index`."""
         arrays = self.arrays(index)
-        return restore_sequence(self.lines[index], arrays)
+        with reading(self.path, "sequence", place=self.identities[index].key):
+            return restore_sequence(self.lines[index], arrays)
 
     def source(self) -> FileSource:
         """All of it, to draw training pairs from."""

@@ -23,8 +23,14 @@ from typing import Any
 import numpy as np
 
 from kin4d.errors import InputError
-from kin4d.files import atomic_path, read_json
+from kin4d.files import atomic_path, read_json, read_json_lines
+from kin4d.reading import confined_path, reading
 from kin4d.storage.sample_id import SampleId
+
+_REPAIR = (
+    "delete this shard's folder and run the command that made the store again; "
+    "it makes only what is missing"
+)
 
 RowsOf = Callable[[dict[str, Any]], dict[str, int]]
 """Names of an item's arrays and how many rows each has, from its line of the manifest."""
@@ -67,25 +73,26 @@ class Shard:
 
     def __init__(self, folder: Path, rows_of: RowsOf) -> None:
         self.folder = folder
+        with reading(folder, "shard", hint=_REPAIR):
+            self._open(folder, rows_of)
+
+    def _open(self, folder: Path, rows_of: RowsOf) -> None:
         sums = read_json(folder / "checksums.json")
         if not isinstance(sums, dict) or "manifest.jsonl" not in sums:
             raise _broken(folder, "its list of checksums is not one")
         self._sums: dict[str, Any] = sums
         for name, (size, _) in sums.items():
-            file = folder / name
+            file = _inside(folder, name)
             if not file.is_file():
                 raise _broken(folder, f"{name} is missing")
             if file.stat().st_size != size:
                 found = file.stat().st_size
                 raise _broken(folder, f"{name} is truncated: {found} of {size} bytes")
-        text = (folder / "manifest.jsonl").read_text(encoding="utf-8")
-        try:
-            lines = [json.loads(line) for line in text.splitlines()]
-            self.lines = [line for line in lines if "dropped" not in line]
-            self.dropped = [line for line in lines if "dropped" in line]
+        lines = read_json_lines(folder / "manifest.jsonl")
+        self.lines = [line for line in lines if "dropped" not in line]
+        self.dropped = [line for line in lines if "dropped" in line]
+        with reading(folder, "shard", place="its manifest", hint=_REPAIR):
             self._starts = _starts(self.lines, rows_of)
-        except (ValueError, KeyError, TypeError) as error:
-            raise _broken(folder, f"its manifest cannot be read: {error!r}") from error
         self._maps: dict[str, np.ndarray] = {}
 
     def arrays(self, index: int) -> dict[str, np.ndarray]:
@@ -100,22 +107,28 @@ class Shard:
         return [
             name
             for name, expected in self._sums.items()
-            if _checksum(self.folder / name) != expected
+            if _checksum(_inside(self.folder, name)) != expected
         ]
 
     def _map(self, name: str) -> np.ndarray:
         if name not in self._maps:
-            try:
-                self._maps[name] = np.load(self.folder / f"{name}.npy", mmap_mode="r")
-            except (OSError, ValueError) as error:
-                raise _broken(self.folder, f"{name}.npy cannot be read: {error}") from error
+            file = _inside(self.folder, f"{name}.npy")
+            with reading(self.folder, "shard", place=f"{name}.npy", hint=_REPAIR):
+                found = np.load(file, mmap_mode="r", allow_pickle=False)
+                if not isinstance(found, np.ndarray):
+                    raise ValueError("it is an archive of arrays")
+                self._maps[name] = found
         return self._maps[name]
 
 
 def sample_id_of(line: dict[str, Any]) -> SampleId:
     """The identity in a line of a manifest."""
-    names = ("source", "category", "name", "licence", "seed", "instance")
-    return SampleId(**{name: line[name] for name in names})
+    names = ("source", "category", "name", "licence", "instance")
+    if not all(isinstance(line[name], str) for name in names):
+        raise ValueError("an item's identity is not of words")
+    if not isinstance(line["seed"], int | None):
+        raise ValueError(f"an item's seed is {line['seed']!r}")
+    return SampleId(**{name: line[name] for name in names}, seed=line["seed"])
 
 
 def _starts(lines: Sequence[dict[str, Any]], rows_of: RowsOf) -> list[dict[str, tuple[int, int]]]:
@@ -124,6 +137,8 @@ def _starts(lines: Sequence[dict[str, Any]], rows_of: RowsOf) -> list[dict[str, 
     starts = []
     for line in lines:
         rows = rows_of(line)
+        if not all(isinstance(count, int) and count >= 0 for count in rows.values()):
+            raise ValueError(f"an item's arrays have {[*rows.values()]} rows")
         starts.append({name: (ends[name], count) for name, count in rows.items()})
         ends.update(rows)
     return starts
@@ -135,9 +150,10 @@ def _checksum(file: Path) -> list[int | str]:
     return [file.stat().st_size, digest.hexdigest()]
 
 
+def _inside(folder: Path, name: str) -> Path:
+    """The file of this name in a shard, which may come from anywhere."""
+    return confined_path(folder / "manifest.jsonl", name)
+
+
 def _broken(folder: Path, why: str) -> InputError:
-    return InputError(
-        f"shard {folder} is damaged: {why}",
-        hint="delete this shard's folder and run the command that made the store again; "
-        "it makes only what is missing",
-    )
+    return InputError(f"shard {folder} is damaged: {why}", hint=_REPAIR)

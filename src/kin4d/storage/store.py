@@ -19,6 +19,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.files import read_json, write_json
 from kin4d.progress import track
+from kin4d.reading import reading
 from kin4d.storage.sample_id import SampleId
 from kin4d.storage.shard import Shard, ShardRecord, sample_id_of, write_shard
 
@@ -45,10 +46,11 @@ class ShardStore:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.plan: dict[str, Any] = _read_head(self.path, type(self))["plan"]
-        self.shards = tuple(Shard(folder, self.rows_of) for folder in _shard_folders(self.path))
-        self.lines: list[dict[str, Any]] = [line for s in self.shards for line in s.lines]
-        self.identities: list[SampleId] = [sample_id_of(line) for line in self.lines]
+        with reading(self.path, "store"):
+            self.plan: dict[str, Any] = _read_head(self.path, type(self))["plan"]
+            self.shards = tuple(Shard(folder, self.rows_of) for folder in _shard_folders(self.path))
+            self.lines: list[dict[str, Any]] = [line for s in self.shards for line in s.lines]
+            self.identities: list[SampleId] = [sample_id_of(line) for line in self.lines]
         self._where = [(s, i) for s in self.shards for i in range(len(s.lines))]
 
     @classmethod

@@ -18,12 +18,15 @@ from kin4d.episodes.episode import Episode
 from kin4d.episodes.formats.reader import read_robot_motion
 from kin4d.errors import InputError
 from kin4d.export.video import read_image
+from kin4d.files import existing_file, read_array
 from kin4d.geometry.camera import Camera
+from kin4d.geometry.io.texture import decode_image
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.kinematics.actions import Actions
 from kin4d.kinematics.control import actions_to_q
 from kin4d.kinematics.grippers import gripper_opening
 from kin4d.kinematics.resample import resample, resampled_fps
+from kin4d.reading import reading
 from kin4d.render.pointmaps import MeshInstance
 from kin4d.world.episode_observation import episode_body
 from kin4d.world.letterbox import Letterbox
@@ -112,7 +115,7 @@ def imagine(
         fps, q = resampled_fps(fps, len(q), frames), resample(q, frames, body=body)
     xyz = np.full((*model.size, 3), np.nan, np.float32)
     if depth is not None:
-        metres = depth if isinstance(depth, np.ndarray) else _read_depth(Path(depth))
+        metres = depth if isinstance(depth, np.ndarray) else read_depth(Path(depth))
         if metres.ndim != 2:
             raise InputError("shape of the depth image", value=metres.shape, allowed="[H, W], m")
         _check_size("depth", metres, view)
@@ -202,19 +205,13 @@ def _check_size(name: str, array: np.ndarray, camera: Camera) -> None:
         )
 
 
-def _read_depth(path: Path) -> np.ndarray:
+def read_depth(path: Path) -> np.ndarray:
     """[H, W] m."""
-    from PIL import Image
-
-    try:
+    path = existing_file(path)
+    with reading(path, "depth image", hint="give a .npy in m, or a .png in mm"):
         if path.suffix == ".npy":
-            return np.load(path, allow_pickle=False).astype(np.float32)
-        with Image.open(path) as millimetres:
-            return np.asarray(millimetres, np.float32) / 1000
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"cannot read the depth image {path}: {error}", allowed=".npy in m, or .png in mm"
-        ) from error
+            return read_array(path, what="depth image").astype(np.float32)
+        return np.asarray(decode_image(path.read_bytes(), name=str(path)), np.float32) / 1000
 
 
 def _warn(text: str) -> None:

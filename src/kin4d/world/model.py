@@ -7,6 +7,7 @@ from typing import Protocol
 
 from kin4d.errors import InputError
 from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.reading import reading
 from kin4d.training.checkpoint import load_tensors
 from kin4d.training.weights import weights_file
 from kin4d.world.object_world.model import ObjectWorldModel
@@ -40,15 +41,17 @@ def load_world_model(name: str | Path = "tiny") -> WorldModel:
     Args:
         name: One that ships ("tiny"), a .safetensors file, a folder with one, or a hub id.
     """
-    kind = load_tensors(weights_file(name, "world"))[1].get("model")
-    loaders = {WORLD: ObjectWorldModel.load, FLOW: _load_diffusion}
-    if kind not in loaders:
-        raise InputError(
-            "these weights are not of a world model",
-            value=kind,
-            allowed=", ".join(loaders),
-        )
-    return loaders[kind](name)
+    file = weights_file(name, "world")
+    with reading(file, "file of weights"):
+        kind = str(load_tensors(file)[1].get("model"))
+        loaders = {WORLD: ObjectWorldModel.load, FLOW: _load_diffusion}
+        if kind not in loaders:
+            raise InputError(
+                "these weights are not of a world model",
+                value=kind,
+                allowed=", ".join(loaders),
+            )
+        return loaders[kind](name)
 
 
 def _load_diffusion(name: str | Path) -> WorldModel:

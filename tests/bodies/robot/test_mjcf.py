@@ -175,12 +175,12 @@ def test_motor_joint_leads(tmp_path) -> None:
         ("<robot/>", "not MJCF"),
         ("<mujoco><worldbody><bodi/></worldbody></mujoco>", "MuJoCo cannot compile"),
         ('<!DOCTYPE mujoco [<!ENTITY a "b">]><mujoco/>', "entities"),
-        ('<mujoco><asset><mesh file="../../etc/x.stl"/></asset></mujoco>', "outside the folders"),
-        ('<mujoco><asset><texture file="/etc/passwd"/></asset></mujoco>', "outside the folders"),
-        ('<mujoco><include file="../other.xml"/></mujoco>', "outside the folders"),
+        ('<mujoco><asset><mesh file="../../etc/x.stl"/></asset></mujoco>', "outside its folder"),
+        ('<mujoco><asset><texture file="/etc/passwd"/></asset></mujoco>', "outside its folder"),
+        ('<mujoco><include file="../other.xml"/></mujoco>', "outside its folder"),
         (
             '<mujoco><compiler meshdir="../.."/><asset><mesh file="x.stl"/></asset></mujoco>',
-            "outside the folders",
+            "outside its folder",
         ),
     ],
 )

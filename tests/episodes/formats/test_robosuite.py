@@ -87,7 +87,7 @@ def test_fixed_cameras_stand_where_mujoco_puts_them() -> None:
     np.testing.assert_allclose(camera.pose[:3, 3], state.cam_xpos[index] - [-0.5, 0, 0.9])
     assert camera.K[1, 1] == pytest.approx(8 / np.tan(np.radians(30)))
     assert fixed_cameras("") == {}
-    with pytest.raises(InputError, match="not readable MJCF"):
+    with pytest.raises(InputError, match="not a readable MJCF"):
         fixed_cameras("<mujoco")
 
 

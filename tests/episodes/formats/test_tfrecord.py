@@ -50,5 +50,5 @@ def test_damage_is_noticed(tmp_path) -> None:
     (tmp_path / "b").write_bytes(b"not a record file at all")
     with pytest.raises(InputError, match="TFRecord"):
         list(read_records(tmp_path / "b"))
-    with pytest.raises(InputError, match=r"not a tf\.train\.Example"):
+    with pytest.raises(InputError, match=r"not a readable tf\.train\.Example"):
         list(read_examples(write_records(tmp_path / "c", [b"\xff\xff\xff"])))

@@ -109,9 +109,9 @@ def test_missing_decoder_names_the_extra(tmp_path: Path, compress, module, monke
 
 
 def test_broken_data_are_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="Draco data cannot be decoded"):
+    with pytest.raises(InputError, match="Draco data"):
         load_mesh(draco(tmp_path / "a.gltf", cut=40))
-    with pytest.raises(InputError, match="meshopt data cannot be decoded"):
+    with pytest.raises(InputError, match="meshopt data"):
         load_mesh(meshopt(tmp_path / "b.gltf", spoil=True))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kin4d.errors import InputError
+from kin4d.reading import confined_path
 
 # A description in one of these folders belongs to the package folder above it.
 _DESCRIPTION_FOLDERS = ("urdf", "robots", "robot", "mjcf", "xml", "xacro", "description")
@@ -31,21 +32,26 @@ class AssetResolver:
         """The file that `uri` names, or None if there is none.
 
         `package://NAME/REST` is looked for in the folder called NAME among the search roots, their
-        children, the description's parents and those parents' children; other paths relative to
-        the description and to each root. A path that leaves its root is an `InputError`.
+        children, the description's package, and such parents of the description and children of
+        these as are ROS packages (hold a package.xml); other paths relative to the description and
+        to each root. A path that leaves its root is an `InputError`.
         """
         candidates = self._candidates(uri)
         outside = False
         for base, root, inside in candidates:
-            candidate = (base / inside).resolve()
-            if not candidate.is_relative_to(root):
+            try:
+                candidate = confined_path(
+                    self.description, inside, base=base, roots=[root], absolute=True
+                )
+            except InputError:
                 outside = True
-            elif candidate.is_file():
-                return candidate
+                continue
+            if candidate.is_file():
+                return candidate.resolve()
         if outside:
             roots = dict.fromkeys(str(root) for _, root, _ in candidates)
             raise InputError(
-                f"{self.description.name} names a file outside the folders it may read",
+                f"{self.description.name} refers to a file outside its folder",
                 value=uri,
                 allowed="files in " + ", ".join(roots),
                 hint="move the file there, or add its folder to search_roots if you trust it",
@@ -78,13 +84,16 @@ class AssetResolver:
 
     def _packages(self, name: str) -> list[Path]:
         """Folders that can be the package `name`, best first."""
+        if not name or name in (".", "..") or "\0" in name:
+            return []
         found = []
         for folder in (*self.search_roots, *self.description.parents):
-            if folder.name == name:
-                found.append(folder)
-            if (folder / name).is_dir():
-                found.append(folder / name)
-        return found
+            trusted = folder in (*self.search_roots, self.package)
+            for one in (folder, folder / name):
+                # Else any folder of the system could call itself a package.
+                if one.name == name and (trusted or (one / "package.xml").is_file()):
+                    found.append(one)
+        return [folder for folder in found if folder.is_dir()]
 
 
 def package_folder(description: Path) -> Path:

@@ -16,10 +16,12 @@ from kin4d.bodies.joint import Joint, Mimic
 from kin4d.bodies.loops import Loop, close_loops
 from kin4d.bodies.multi_dof import ball_joint, floating_joint, multi_dof_joints
 from kin4d.bodies.robot.mjcf_assets import check_files
+from kin4d.bodies.robot.mjcf_compile import compile_mjcf
 from kin4d.bodies.robot.mjcf_visuals import body_meshes
 from kin4d.bodies.robot.spec import RobotSpec
 from kin4d.errors import InputError
 from kin4d.extras import require
+from kin4d.reading import reading
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
 _CONNECT, _WELD, _JOINT = range(3)
@@ -29,12 +31,9 @@ def read_mjcf(path: str | Path) -> RobotSpec:
     """Read an MJCF file; see `RobotBody.from_mjcf`."""
     path = Path(path)
     mujoco = require("mujoco", extra="sim", purpose="reading MJCF")
-    check_files(path)
-    try:
-        model = mujoco.MjModel.from_xml_path(str(path))
-    except ValueError as error:
-        raise InputError(f"MuJoCo cannot compile {path}: {error}") from error
-    return _Reader(mujoco, model).description(path.stem)
+    with reading(path, "MJCF file"):
+        check_files(path)
+        return _Reader(mujoco, compile_mjcf(mujoco, path)).description(path.stem)
 
 
 class _Reader:

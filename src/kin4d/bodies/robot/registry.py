@@ -14,6 +14,7 @@ from kin4d.bodies.robot.robot_body import RobotBody
 from kin4d.bodies.robot.srdf import srdf_rest_values
 from kin4d.bodies.robot.urdf import read_urdf
 from kin4d.errors import InputError
+from kin4d.reading import reading
 
 _PACKAGE = "example-robot-data"
 
@@ -36,10 +37,11 @@ def load_robot(
     path = _path(robot)
     if path.suffix.lower() == ".xml":
         return RobotBody.from_mjcf(path, q0=q0, root=root, end_effector=end_effector)
-    found = read_urdf(path, search_roots=search_roots, missing=missing)
-    free = {joint.name for joint in found.joints if joint.kind != "fixed" and not joint.mimic}
-    found.rest = {name: value for name, value in srdf_rest_values(path).items() if name in free}
-    return RobotBody.from_description(found, q0=q0, root=root, end_effector=end_effector)
+    with reading(path, "URDF file"):
+        found = read_urdf(path, search_roots=search_roots, missing=missing)
+        free = {joint.name for joint in found.joints if joint.kind != "fixed" and not joint.mimic}
+        found.rest = {name: value for name, value in srdf_rest_values(path).items() if name in free}
+        return RobotBody.from_description(found, q0=q0, root=root, end_effector=end_effector)
 
 
 def list_robots() -> dict[str, Path]:

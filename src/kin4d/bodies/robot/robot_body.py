@@ -13,6 +13,7 @@ from kin4d.bodies.articulated import ArticulatedBody
 from kin4d.bodies.articulated_base import Link
 from kin4d.bodies.joint import Joint
 from kin4d.bodies.robot.spec import RobotSpec
+from kin4d.reading import reading
 
 # Names people give to the frame they think in when they move an arm, surest first.
 _TOOL_NAMES = (
@@ -93,8 +94,9 @@ class RobotBody(ArticulatedBody):
         """
         from kin4d.bodies.robot.urdf import read_urdf
 
-        found = read_urdf(path, search_roots=search_roots, missing=missing)
-        return cls.from_description(found, q0=q0, root=root, end_effector=end_effector)
+        with reading(path, "URDF file"):
+            found = read_urdf(path, search_roots=search_roots, missing=missing)
+            return cls.from_description(found, q0=q0, root=root, end_effector=end_effector)
 
     @classmethod
     def from_mjcf(
@@ -119,7 +121,9 @@ class RobotBody(ArticulatedBody):
         """
         from kin4d.bodies.robot.mjcf import read_mjcf
 
-        return cls.from_description(read_mjcf(path), q0=q0, root=root, end_effector=end_effector)
+        with reading(path, "MJCF file"):
+            found = read_mjcf(path)
+            return cls.from_description(found, q0=q0, root=root, end_effector=end_effector)
 
     @classmethod
     def from_description(

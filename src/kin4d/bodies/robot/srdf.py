@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kin4d.geometry.io.safe_xml import parse_xml
+from kin4d.reading import reading
 
 # The pose people mean when they draw the robot, best first.
 _POSES = ("home", "default", "ready", "standing", "half_sitting", "neutral")
@@ -15,10 +16,12 @@ def srdf_rest_values(description: Path) -> dict[str, float]:
     folder, name = description.parent, f"{description.stem.removesuffix('_robot')}.srdf"
     for path in (folder / name, folder.parent / "srdf" / name):
         if path.is_file():
-            poses = {state.get("name"): state for state in parse_xml(path).iterfind("group_state")}
-            for pose in _POSES:
-                if pose in poses:
-                    return _values(poses[pose])
+            with reading(path, "SRDF file"):
+                states = parse_xml(path).iterfind("group_state")
+                poses = {state.get("name"): state for state in states}
+                for pose in _POSES:
+                    if pose in poses:
+                        return _values(poses[pose])
     return {}
 
 

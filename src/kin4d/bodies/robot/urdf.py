@@ -24,6 +24,7 @@ from kin4d.geometry.io.safe_xml import parse_xml
 from kin4d.geometry.material import SurfaceMaterial, linear_color
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box, capsule, cylinder, sphere
+from kin4d.reading import Budget, reading
 
 _KINDS = {
     "fixed": "fixed",
@@ -44,19 +45,20 @@ def read_urdf(
     path = Path(path)
     if missing not in ("error", "skip"):
         raise InputError("what to do about missing meshes?", value=missing, allowed="error, skip")
-    robot = _parse(path)
-    looks = _Looks(robot, AssetResolver(path, search_roots), skip=missing == "skip")
-    links = []
-    for source in robot.links:
-        meshes = [mesh for visual in source.visuals if (mesh := looks.mesh(visual)) is not None]
-        surface = Mesh.concatenate(meshes, name=source.name) if meshes else None
-        links.append(Link(source.name, surface, _inertial(source)))
-    joints = []
-    for source in robot.joints:
-        simple, between = _joints(source)
-        joints += simple
-        links += between
-    return RobotSpec(robot.name, links, joints, looks.missing)
+    with reading(path, "URDF file"):
+        robot = _parse(path)
+        looks = _Looks(robot, AssetResolver(path, search_roots), skip=missing == "skip")
+        links = []
+        for source in robot.links:
+            meshes = [mesh for visual in source.visuals if (mesh := looks.mesh(visual)) is not None]
+            surface = Mesh.concatenate(meshes, name=source.name) if meshes else None
+            links.append(Link(source.name, surface, _inertial(source)))
+        joints = []
+        for source in robot.joints:
+            simple, between = _joints(source)
+            joints += simple
+            links += between
+        return RobotSpec(robot.name, links, joints, looks.missing)
 
 
 def _parse(path: Path) -> Any:
@@ -97,12 +99,7 @@ def _parse(path: Path) -> Any:
     from yourdfpy import URDF
 
     logging.getLogger("yourdfpy").setLevel(logging.CRITICAL)
-    try:
-        model = URDF.load(
-            io.BytesIO(etree.tostring(root)), build_scene_graph=False, load_meshes=False
-        )
-    except Exception as error:
-        raise InputError(f"{path} is not a valid URDF: {error!r}") from error
+    model = URDF.load(io.BytesIO(etree.tostring(root)), build_scene_graph=False, load_meshes=False)
     if not model.robot.links:
         raise InputError(f"{path} has no links", allowed="at least one <link>")
     return model.robot
@@ -160,6 +157,8 @@ class _Looks:
         self.resources, self.skip = resources, skip
         self.missing: list[str] = []
         self._files: dict[Path, Mesh] = {}
+        self._drawn: set[Path] = set()
+        self._budget = Budget(resources.description)
         named = [*robot.materials, *(v.material for link in robot.links for v in link.visuals)]
         self._materials = {
             material.name: material
@@ -189,6 +188,9 @@ class _Looks:
         if path not in self._files:
             self._files[path] = _load(path)
         surface = self._files[path]
+        if path in self._drawn:  # a small file may draw a large one a thousand times
+            self._budget.spend(200 * len(surface.vertices), f"'{source.filename}', drawn again,")
+        self._drawn.add(path)
         if source.scale is not None:
             scale = np.broadcast_to(np.asarray(source.scale, np.float64), 3)
             if not (np.isfinite(scale).all() and (scale != 0).all()):

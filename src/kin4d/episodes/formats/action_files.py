@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from kin4d.episodes.formats.parquet import read_table
 from kin4d.errors import InputError
-from kin4d.extras import require
-from kin4d.files import atomic_path, existing_file, read_arrays
+from kin4d.files import atomic_path, existing_file, read_array, read_arrays
 from kin4d.kinematics.actions import KINDS, Actions
 from kin4d.kinematics.conventions import rotation_columns
+from kin4d.reading import reading
 
 _PLAIN = ("actions", "action", "values")
 _TIME = ("time", "timestamp", "t")
@@ -52,7 +53,17 @@ def read_actions(
         raise InputError(
             f"cannot read actions from {path.name}", value=path.suffix, allowed=", ".join(_READERS)
         )
-    columns = reader(path)
+    with reading(path, f"{path.suffix[1:]} file of actions"):
+        return _actions(path, reader(path), key, gripper_column, options)
+
+
+def _actions(
+    path: Path,
+    columns: Mapping[str, np.ndarray],
+    key: str | None,
+    gripper_column: int | None,
+    options: Mapping[str, Any],
+) -> Actions:
     if not any(np.size(column) for column in columns.values()):
         raise InputError(f"{path} holds no actions", allowed="at least one row of numbers")
     found = {name: _option(columns[name]) for name in _OPTIONS if name in columns}
@@ -152,19 +163,12 @@ def _rate(columns: Mapping[str, np.ndarray]) -> dict[str, float]:
 
 
 def _read_npy(path: Path) -> dict[str, np.ndarray]:
-    try:
-        return {"values": np.load(path, allow_pickle=False)}
-    except Exception as error:
-        reason = "it is no array of numbers" if "pickle" in str(error) else error
-        raise InputError(f"{path} is not a readable npy file: {reason}") from None
+    return {"values": read_array(path, what="npy file")}
 
 
 def _read_csv(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} is not a readable csv file: {error}") from None
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
     if not rows:
         raise InputError(f"{path} is empty")
     header = not all(_is_number(cell) for cell in rows[0])
@@ -188,11 +192,7 @@ def _read_csv(path: Path) -> dict[str, np.ndarray]:
 
 
 def _read_parquet(path: Path) -> dict[str, np.ndarray]:
-    parquet = require("pyarrow.parquet", extra="parquet", purpose="reading parquet")
-    try:
-        table = parquet.read_table(path)
-    except Exception as error:
-        raise InputError(f"{path} is not a readable parquet file: {error}") from None
+    table = read_table(path, extra="parquet")
     columns = {}
     for name in table.column_names:
         cells = table[name].to_pylist()

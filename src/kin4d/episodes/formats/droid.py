@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from kin4d.errors import InputError
 from kin4d.export.video import read_frames
 from kin4d.files import read_json
 from kin4d.kinematics.actions import Actions
+from kin4d.reading import reading
 
 DROID_FPS = 15.0
 
@@ -25,6 +27,11 @@ def read_droid(path: str | Path) -> Recording:
     """
     path = Path(path)
     data = read_json(path)
+    with reading(path, "DROID annotation"):
+        return _recording(path, data)
+
+
+def _recording(path: Path, data: Any) -> Recording:
     if not isinstance(data, dict):
         raise InputError(f"{path} is not a DROID annotation", allowed="a JSON object")
     motions = {}
@@ -54,7 +61,7 @@ def read_droid(path: str | Path) -> Recording:
         name=name,
         motions=motions,
         views={video.stem: CameraStream(read=partial(read_frames, video)) for video in videos},
-        language=next(iter(data.get("texts") or ()), ""),
+        language=str(next(iter(data.get("texts") or ()), "")),
         success=None if success is None else bool(success),
         robot="panda",
         source="droid",

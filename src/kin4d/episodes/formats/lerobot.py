@@ -10,7 +10,7 @@ A folder that kin4d wrote gives episodes; any other gives recordings.
 
 from __future__ import annotations
 
-import json
+import re
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -20,17 +20,21 @@ import numpy as np
 
 from kin4d.episodes.episode import Episode
 from kin4d.episodes.formats.lerobot_features import ACTION, DEPTH, IMAGES, MASK, STATE
-from kin4d.episodes.formats.lerobot_table import column, decode_images, read_table
+from kin4d.episodes.formats.lerobot_table import column, decode_images
+from kin4d.episodes.formats.parquet import read_table
 from kin4d.episodes.metadata import camera_from_metadata, current_robot, episode_from_metadata
 from kin4d.episodes.recording import CameraStream, Recording
 from kin4d.episodes.timing import shift_actions
 from kin4d.errors import InputError
 from kin4d.export.video import read_frames
-from kin4d.files import existing_file, read_json
+from kin4d.files import read_json, read_json_lines
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.kinematics.actions import Actions
+from kin4d.reading import confined_path, reading
 
+_FIELD = r"\{[a-z_]+(:0?\d{1,2}d)?\}"
+_ROBOT = re.compile(r"[\w .+-]*(?<!\.urdf)(?<!\.xml)", re.IGNORECASE)
 _NEEDED = ("timestamp", "frame_index", "episode_index")
 
 
@@ -65,6 +69,8 @@ class LeRobotFolder:
         if not isinstance(info, dict) or not {"codebase_version", "fps", "features"} <= set(info):
             raise InputError(f"{path}/meta/info.json is not of a LeRobotDataset")
         self.info: dict[str, Any] = info
+        with reading(self.path, "LeRobotDataset", place="meta/info.json"):
+            self._check_info()
         self.version = str(info["codebase_version"])
         if not self.version.startswith(("v2.", "v3.")):
             raise InputError(
@@ -74,6 +80,21 @@ class LeRobotFolder:
         self._degrees, self._ignore_joint_names = degrees, ignore_joint_names
         self._gripper, self._range = gripper, gripper_range
         self._kinds, self._rotation = {"state": state, "action": action}, rotation
+
+    def _check_info(self) -> None:
+        for name, feature in self.info["features"].items():
+            if not isinstance(feature["dtype"], str):
+                raise ValueError(f"feature '{name}' has no type")
+        if not 0 < float(self.info["fps"]) < np.inf:
+            raise ValueError("its fps is no positive number")
+        robot = self.info.get("robot_type")
+        if robot is not None and not _ROBOT.fullmatch(str(robot)):
+            raise InputError(
+                f"{self.path} names its robot by a path",
+                value=robot,
+                allowed="a name",
+                hint="remove it from meta/info.json and give the robot yourself",
+            )
 
     def __len__(self) -> int:
         return len(self.episodes)
@@ -87,21 +108,33 @@ class LeRobotFolder:
     def episodes(self) -> list[dict[str, Any]]:
         """What the metadata says of each episode, in order."""
         if self.version.startswith("v2."):
-            return _lines(self.path / "meta" / "episodes.jsonl")
+            rows = read_json_lines(self.path / "meta" / "episodes.jsonl")
+            return self._checked(rows)
         files = sorted((self.path / "meta" / "episodes").glob("*/*.parquet"))
         if not files:
             raise InputError(f"{self.path} has no meta/episodes/*/*.parquet")
         rows = [row for file in files for row in read_table(file).to_pylist()]
-        return sorted(rows, key=lambda row: row["episode_index"])
+        return sorted(self._checked(rows), key=lambda row: row["episode_index"])
+
+    def _checked(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for number, row in enumerate(rows):
+            index = row.get("episode_index")
+            if not isinstance(index, int) or isinstance(index, bool) or index < 0:
+                raise InputError(f"{self.path}: episode {number} has no number", value=index)
+        return rows
 
     @cached_property
     def descriptions(self) -> list[dict[str, Any]] | None:
         """What kin4d wrote of each episode, if it wrote the folder."""
         file = self.path / "meta" / "kin4d.jsonl"
-        return _lines(file) if file.is_file() else None
+        return read_json_lines(file) if file.is_file() else None
 
     def read(self, index: int) -> Recording | Episode:
         """Episode number `index`; an `Episode` if kin4d wrote the folder, geometry included."""
+        with reading(self.path, "LeRobotDataset", place=f"episode {index}"):
+            return self._read(index)
+
+    def _read(self, index: int) -> Recording | Episode:
         if self.descriptions is not None and DEPTH in self.features:
             return self._episode(index, self.descriptions[index])
         entry = self.episodes[index]
@@ -120,8 +153,8 @@ class LeRobotFolder:
             name=f"{entry['episode_index']:06d}",
             motions=motions,
             views={key.rpartition(".")[2]: self.view(index, key) for key in self.cameras},
-            language=tasks[0],
-            task=tasks[0],
+            language=str(tasks[0]),
+            task=str(tasks[0]),
             success=success,
             robot=current_robot(str(self.info.get("robot_type") or "")),
             source=self.path.name,
@@ -212,19 +245,24 @@ class LeRobotFolder:
         return replace(episode, actions=shift_actions(episode.actions, 1))
 
     def _images(self, index: int, key: str) -> tuple[np.ndarray, np.ndarray]:
-        table = self.table(index)
-        return decode_images(table, key), column(table, "timestamp", self.path)
+        with reading(self.path, "LeRobotDataset", place=f"episode {index}, '{key}'"):
+            table = self.table(index)
+            return decode_images(table, key), column(table, "timestamp", self.path)
 
     def _file(self, template: str, number: int, **indices: Any) -> Path:
-        chunk = number // int(self.info.get("chunks_size", 1000))
-        try:
-            name = self.info[template].format(episode_chunk=chunk, episode_index=number, **indices)
-        except (KeyError, AttributeError, ValueError, IndexError) as error:
+        info, pattern = self.path / "meta" / "info.json", str(self.info.get(template))
+        if set("{}") & set(re.sub(_FIELD, "", pattern)):
             raise InputError(
-                f"'{template}' in {self.path}/meta/info.json cannot be used: {error!r}",
-                value=self.info.get(template),
-            ) from error
-        return self.path / name
+                f"'{template}' in {info} cannot be used",
+                value=pattern,
+                allowed="fields like {episode_index:06d}",
+            )
+        with reading(info, "LeRobotDataset", place=f"'{template}'"):
+            chunk = number // int(self.info.get("chunks_size", 1000))
+            name = pattern.format(episode_chunk=chunk, episode_index=number, **indices)
+        # Where the files of a cache are links, so is info.json, to the same folder.
+        roots = (self.path, info.resolve().parent)
+        return confined_path(info, name, base=self.path, roots=roots)
 
     def _names(self) -> tuple[str, ...] | None:
         if self._ignore_joint_names:
@@ -261,13 +299,7 @@ class LeRobotFolder:
 
 
 def _slice(file: Path, start: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+    if not (start >= 0 and count >= 1):
+        raise InputError(f"an episode is nowhere in {file}", value=(start, count))
     frames, times = read_frames(file, start=start, count=count)
     return frames, times - times[0]
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    text = existing_file(path).read_text(encoding="utf-8")
-    try:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON lines: {error}") from error

@@ -12,23 +12,12 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.extras import require
-from kin4d.files import atomic_path, existing_file
+from kin4d.files import atomic_path
+from kin4d.geometry.io.texture import decode_stack
 
 
 def _arrow(module: str = "pyarrow") -> Any:
     return require(module, extra="episodes", purpose="LeRobot's parquet tables")
-
-
-def read_table(path: Path, *, episode: int | None = None) -> Any:
-    """A parquet file as a pyarrow table: all of it, or the rows of one episode."""
-    parquet = _arrow("pyarrow.parquet")
-    filters = None if episode is None else [("episode_index", "=", episode)]
-    try:
-        return parquet.read_table(existing_file(path), filters=filters)
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(f"{path} is not a readable parquet file: {error}") from None
 
 
 def column(table: Any, name: str, path: Path) -> np.ndarray:
@@ -125,10 +114,5 @@ def encode_images(images: np.ndarray) -> list[bytes]:
 
 def decode_images(table: Any, name: str) -> np.ndarray:
     """[T, H, W] or [T, H, W, 3] of a column of encoded images."""
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        cells = [cell["bytes"] for cell in table[name].to_pylist()]
-        return np.stack([np.asarray(Image.open(BytesIO(cell))) for cell in cells])
-    except (UnidentifiedImageError, OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"column '{name}' does not hold images: {error}") from error
+    cells = [cell["bytes"] for cell in table[name].to_pylist()]
+    return decode_stack(cells, name=f"column '{name}'")

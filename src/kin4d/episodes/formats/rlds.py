@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,10 @@ import numpy as np
 from kin4d.episodes.formats.tfrecord import Feature, read_example, read_examples, record_offsets
 from kin4d.episodes.recording import CameraStream, Recording
 from kin4d.errors import InputError
+from kin4d.geometry.io.texture import decode_stack
 from kin4d.kinematics.actions import Actions
 from kin4d.kinematics.conventions import matrix_to_rotation, rotation_to_matrix
+from kin4d.reading import reading
 
 BRIDGE_FPS = 5.0
 _IMAGES = "steps/observation/image"
@@ -41,11 +42,16 @@ class RldsFiles:
         files = [path] if path.is_file() else sorted(path.glob("*.tfrecord*"))
         if not files:
             raise InputError(f"{path} holds no TFRecord files", allowed="*.tfrecord*")
-        self._spans = [
-            (file, number, span)
-            for file in files
-            for number, span in enumerate(record_offsets(file))
-        ]
+        self._spans: list[tuple[Path, int, tuple[int, int] | InputError]] = []
+        for file in files:
+            try:
+                for number, span in enumerate(record_offsets(file)):
+                    self._spans.append((file, number, span))
+            except InputError as error:
+                if len(files) == 1 and not self._spans:
+                    raise
+                # The rest of a broken file counts as one episode that cannot be read.
+                self._spans.append((file, -1, error))
 
     def __len__(self) -> int:
         return len(self._spans)
@@ -53,11 +59,18 @@ class RldsFiles:
     def read(self, index: int) -> Recording:
         """Episode number `index`."""
         file, number, span = self._spans[index]
+        if isinstance(span, InputError):
+            raise span
         found = _recording(number, read_example(file, number, span), file)
         return replace(found, name=f"{index:06d}")
 
 
 def _recording(number: int, example: Mapping[str, Feature], path: str | Path) -> Recording:
+    with reading(path, "Bridge record", place=f"record {number}"):
+        return _bridge(number, example, path)
+
+
+def _bridge(number: int, example: Mapping[str, Feature], path: str | Path) -> Recording:
     state = _steps(example, "steps/observation/state", path)
     action = _steps(example, "steps/action", path)
     rotation = rotation_to_matrix(state[:, 3:6], "euler_xyz") @ _DOWN
@@ -96,13 +109,8 @@ def _recording(number: int, example: Mapping[str, Feature], path: str | Path) ->
 
 
 def _images(images: list[bytes], where: str) -> tuple[np.ndarray, np.ndarray]:
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        frames = [np.asarray(Image.open(BytesIO(one)).convert("RGB")) for one in images]
-        return np.stack(frames), np.arange(len(frames)) / BRIDGE_FPS
-    except (UnidentifiedImageError, OSError, ValueError) as error:
-        raise InputError(f"{where} is not a row of images: {error}") from error
+    frames = decode_stack(images, name=where, rgb=True)
+    return frames, np.arange(len(frames)) / BRIDGE_FPS
 
 
 def _steps(example: Mapping[str, Any], key: str, path: str | Path) -> np.ndarray:

@@ -22,10 +22,18 @@ from kin4d.episodes.episode import ROBOT, Episode
 from kin4d.episodes.metadata import episode_from_metadata, episode_metadata
 from kin4d.errors import InputError
 from kin4d.export.video import read_video, write_video
-from kin4d.files import atomic_path, existing_file, read_json, write_bytes, write_json
+from kin4d.files import (
+    atomic_path,
+    existing_file,
+    read_array,
+    read_json,
+    write_bytes,
+    write_json,
+)
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.progress import track
+from kin4d.reading import reading
 
 # Codec noise around black: a pixel must be brighter than this to be something.
 _BLACK = 8
@@ -73,6 +81,10 @@ class Robo4DFolder:
     def read(self, index: int) -> Episode:
         """Episode number `index`."""
         name = self._names[index]
+        with reading(self.path, "Robo4D folder", place=f"episode '{name}'"):
+            return self._read(name)
+
+    def _read(self, name: str) -> Episode:
         video = read_robo4d(self.path, name, **self._metres)
         sidecar = self.path / "kin4d" / f"{name}.json"
         kept = read_json(sidecar) if sidecar.is_file() else {}
@@ -154,12 +166,23 @@ def read_robo4d(
     the layout itself does not say them, and without them there are no metres.
     """
     folder = Path(folder)
+    with reading(folder, "Robo4D folder", place=f"episode '{name}'"):
+        return _video(folder, name, camera, centre, scale)
+
+
+def _video(
+    folder: Path,
+    name: str,
+    camera: Camera | None,
+    centre: np.ndarray | tuple[float, float, float] | None,
+    scale: float | None,
+) -> PointmapVideo:
     sidecar, robot = folder / "kin4d" / f"{name}.json", "robot"
     if sidecar.is_file():
         meta = read_json(sidecar)
         camera = camera or Camera.from_dict(meta["camera"])
         centre = meta["centre"] if centre is None else centre
-        scale, robot = scale or float(meta["scale"]), meta["robot"]
+        scale, robot = scale or float(meta["scale"]), str(meta["robot"])
     if camera is None or centre is None or scale is None:
         raise InputError(
             f"{folder} does not say where episode '{name}' is in metres: no {sidecar.name}",
@@ -206,10 +229,7 @@ def _robot_mask(folder: Path, name: str) -> np.ndarray:
     """[T, H, W] uint8, 1 on the robot: the exact array if there, else what is not black."""
     exact = folder / "arm_masks_npy" / f"{name}.npy"
     if exact.is_file():
-        try:
-            mask = np.load(exact, allow_pickle=False)
-        except (ValueError, EOFError, OSError) as error:
-            raise InputError(f"{exact} is not a readable array: {error}") from error
+        mask = read_array(exact, what="mask")
         return (mask.reshape(mask.shape[:3]) > 0).astype(np.uint8)
     frames, _ = read_video(existing_file(folder / "mask_videos" / f"{name}.mp4"))
     return (frames.max(-1) > _BLACK).astype(np.uint8)

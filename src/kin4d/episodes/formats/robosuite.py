@@ -12,19 +12,19 @@ controller takes them, at 20 Hz unless the file says otherwise.
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kin4d.episodes.formats.hdf5 import Hdf5Group, open_hdf5
 from kin4d.episodes.formats.robosuite_camera import fixed_cameras
 from kin4d.episodes.recording import CameraStream, Recording
 from kin4d.errors import InputError
-from kin4d.extras import require
 from kin4d.files import existing_file
 from kin4d.kinematics.actions import Actions
+from kin4d.reading import parse_json, reading
 
 _FPS = 20.0
 _JOINTS = ("joint_states", "robot0_joint_pos")
@@ -41,7 +41,15 @@ class RobosuiteFile:
         path = Path(path)
         files = sorted(f for f in path.rglob("*") if f.suffix in (".hdf5", ".h5"))
         files = files if path.is_dir() else [existing_file(path)]
-        self._demos = [(file, name) for file in files for name in _names(file)]
+        self._demos: list[tuple[Path, str | InputError]] = []
+        for file in files:
+            try:
+                self._demos += [(file, name) for name in _names(file)]
+            except InputError as error:
+                if len(files) == 1:
+                    raise
+                # A broken file counts as one episode that cannot be read.
+                self._demos.append((file, error))
         if not self._demos:
             raise InputError(f"{path} holds no demonstrations", allowed="data/demo_N in HDF5")
         self._several = len(files) > 1
@@ -52,38 +60,35 @@ class RobosuiteFile:
     def read(self, index: int) -> Recording:
         """Demonstration number `index`."""
         file, name = self._demos[index]
-        with _open(file) as data:
+        if isinstance(name, InputError):
+            raise name
+        with reading(file, "HDF5 file", place=name), open_hdf5(file) as data:
             return _recording(data, file, name, f"{file.stem}.{name}" if self._several else name)
 
 
-def _open(path: Path) -> Any:
-    h5py: Any = require("h5py", extra="episodes", purpose="reading HDF5")
-    try:
-        return h5py.File(path, "r")
-    except OSError as error:
-        raise InputError(f"{path} is not a readable HDF5 file: {error}") from error
-
-
 def _names(path: Path) -> list[str]:
-    with _open(path) as file:
-        if "data" not in file:
+    with reading(path, "HDF5 file"), open_hdf5(path) as file:
+        if "data" not in file.names():
             raise InputError(
                 f"{path} has no group 'data'",
-                value=sorted(file),
+                value=file.names(),
                 allowed="a LIBERO or robomimic file",
             )
-        names = [name for name in file["data"] if name.startswith("demo")]
+        names = [name for name in file.group("data").names() if name.startswith("demo")]
     return sorted(names, key=lambda name: (len(name), name))
 
 
-def _recording(file: Any, path: Path, demo: str, name: str) -> Recording:
-    top, group = file["data"].attrs, file["data"][demo]
+def _recording(file: Hdf5Group, path: Path, demo: str, name: str) -> Recording:
+    top, group = file.group("data").attributes, file.group("data").group(demo)
     where = f"{demo} of {path}"
-    if "obs" not in group or "actions" not in group:
-        raise InputError(f"{where} has no 'obs' or no 'actions'", value=sorted(group))
-    obs = group["obs"]
+    if not {"obs", "actions"} <= set(group.names()):
+        raise InputError(f"{where} has no 'obs' or no 'actions'", value=group.names())
+    obs = group.group("obs")
     arguments = _json(top.get("env_args", "{}"))
-    fps = float(arguments.get("env_kwargs", {}).get("control_freq", _FPS))
+    options = arguments.get("env_kwargs", {})
+    fps = float(options.get("control_freq", _FPS))
+    if not 0 < fps < np.inf:
+        raise ValueError(f"control_freq is {fps}")
     joints = _first(obs, _JOINTS, where)
     fingers = _first(obs, _GRIPPER, where)
     state = Actions(
@@ -95,24 +100,24 @@ def _recording(file: Any, path: Path, demo: str, name: str) -> Recording:
     )
     problem = _json(top.get("problem_info", "{}"))
     language = problem.get("language_instruction", "")
-    rewards = np.asarray(group["rewards"]) if "rewards" in group else np.zeros(0)
-    cameras = fixed_cameras(str(group.attrs.get("model_file", "")))
+    rewards = group.array("rewards") if "rewards" in group.names() else np.zeros(0)
+    cameras = fixed_cameras(str(group.attributes.get("model_file", "")))
     upside_down = str(top.get("macros_image_convention", "opengl")) == "opengl"
     views = {}
-    for key, images in obs.items():
-        if images.ndim == 4 and images.shape[-1] == 3:
+    for key, shape in obs.shapes().items():
+        if len(shape) == 4 and shape[-1] == 3:
             camera = key.removesuffix("_rgb").removesuffix("_image")
             read = partial(_images, path, f"data/{demo}/obs/{key}", fps, upside_down)
             make_camera = cameras.get(camera)
             views[camera] = CameraStream(
-                read=read, camera=make_camera and make_camera(*images.shape[2:0:-1])
+                read=read, camera=make_camera and make_camera(*shape[2:0:-1])
             )
     return Recording(
         name=name,
         motions={"state_joint": state, "action_pose_delta": _commands(group, arguments, fps)},
         # The fixed view first: an eye in the hand sees little of the arm.
         views=dict(sorted(views.items(), key=lambda item: "eye_in_hand" in item[0])),
-        language="".join(language),
+        language="".join(map(str, language)),
         task=str(problem.get("problem_name", arguments.get("env_name", ""))),
         success=bool(rewards.max() > 0) if len(rewards) else None,
         robot="panda",
@@ -122,8 +127,8 @@ def _recording(file: Any, path: Path, demo: str, name: str) -> Recording:
     )
 
 
-def _commands(group: Any, arguments: dict[str, Any], fps: float) -> Actions:
-    values = np.asarray(group["actions"], np.float64)
+def _commands(group: Hdf5Group, arguments: dict[str, Any], fps: float) -> Actions:
+    values = np.asarray(group.array("actions"), np.float64)
     if values.ndim != 2 or values.shape[1] != 7:
         raise InputError("actions are [T, 7]: OSC_POSE and gripper", value=values.shape)
     controller = arguments.get("env_kwargs", {}).get("controller_configs", {})
@@ -140,23 +145,31 @@ def _commands(group: Any, arguments: dict[str, Any], fps: float) -> Actions:
 
 
 def _images(path: Path, key: str, fps: float, upside_down: bool) -> tuple[np.ndarray, np.ndarray]:
-    with _open(path) as file:
-        frames = np.asarray(file[key], np.uint8)
+    with reading(path, "HDF5 file", place=key), open_hdf5(path) as file:
+        *groups, name = key.split("/")
+        for group in groups:
+            file = file.group(group)
+        frames = file.array(name)
+        if frames.dtype != np.uint8:
+            raise ValueError(f"its images are {frames.dtype}")
     # robosuite writes the bottom row first, as OpenGL does.
     frames = frames[:, ::-1] if upside_down else frames
     return np.ascontiguousarray(frames), np.arange(len(frames)) / fps
 
 
-def _first(obs: Any, names: tuple[str, ...], where: str) -> np.ndarray:
+def _first(obs: Hdf5Group, names: tuple[str, ...], where: str) -> np.ndarray:
     for name in names:
-        if name in obs:
-            return np.asarray(obs[name], np.float64)
-    raise InputError(f"{where} has no {' or '.join(names)}", value=sorted(obs))
+        if name in obs.names():
+            values = np.asarray(obs.array(name), np.float64)
+            if values.ndim != 2:
+                raise ValueError(f"'{name}' has the shape {values.shape}")
+            return values
+    raise InputError(f"{where} has no {' or '.join(names)}", value=obs.names())
 
 
 def _json(text: Any) -> dict[str, Any]:
     try:
-        found = json.loads(text)
-    except (TypeError, ValueError):
+        found = parse_json(str(text))
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -10,6 +10,7 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
+from kin4d.reading import reading
 
 # MuJoCo's cameras look along -z with y up; ours look along z with y down.
 _TO_OPENCV = np.diag([1.0, -1.0, -1.0])
@@ -25,10 +26,8 @@ def fixed_cameras(model: str) -> dict[str, Callable[[int, int], Camera]]:
     from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
-    try:
+    with reading("a demonstration's model", "MJCF text"):
         root = etree.fromstring(model.encode(), parser)
-    except etree.XMLSyntaxError as error:
-        raise InputError(f"a demonstration's model is not readable MJCF: {error}") from error
     world = root.find("worldbody")
     if world is None:
         return {}

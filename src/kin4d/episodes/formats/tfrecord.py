@@ -16,6 +16,7 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.files import existing_file
+from kin4d.reading import reading
 
 Feature = np.ndarray | list[bytes]
 
@@ -29,10 +30,8 @@ def read_examples(path: str | Path) -> Iterator[dict[str, Feature]]:
 def read_example(path: str | Path, number: int, span: tuple[int, int]) -> dict[str, Feature]:
     """Features of one example, whose `place` is that of record `number` in `record_offsets`."""
     record = _read_record(Path(path), number, span)
-    try:
+    with reading(path, "tf.train.Example", place=f"record {number}"):
         return parse_example(record)
-    except (IndexError, KeyError, ValueError) as error:
-        raise InputError(f"record {number} of {path} is not a tf.train.Example: {error}") from None
 
 
 def read_records(path: str | Path) -> Iterator[bytes]:

@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import re
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kin4d.errors import InputError
 from kin4d.geometry.io.texture import decode_image
+from kin4d.reading import confined_path
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
-
 
 def referenced_path(source: Path, name: str, *, levels_up: int = 0) -> Path:
-    """Where the file that `source` calls `name` lies; nothing is opened.
-
-    Addresses (`https:`, `file:`, `C:`), absolute paths and paths that leave the folder of `source`
-    are refused with `InputError`: a mesh from elsewhere must not make us read what it likes.
+    """Where the file that `source` calls `name` lies; see `confined_path`.
 
     Args:
         source: The file that holds the reference.
         name: The reference, relative to the folder of `source`.
         levels_up: How many folders above that of `source` still count as inside.
     """
-    name = name.replace("\\", "/")
-    path = Path(os.path.normpath(source.parent / name))
-    if not (_SCHEME.match(name) or name.startswith("/") or "\0" in name):
-        # A link may lead elsewhere, but only to where `source` itself really lies.
-        for file in (source.absolute(), source.resolve()):
-            root = file.parent
-            for _ in range(levels_up):
-                root = root.parent
-            if path.resolve().is_relative_to(root.resolve()):
-                return path
-    raise InputError(
-        f"{source} refers to a file outside its folder",
-        value=name,
-        allowed="relative paths that stay inside the folder of the file",
-        hint="put the referenced file beside it, or embed it (GLB)",
-    )
+    # A link may lead elsewhere, but only to where `source` itself really lies.
+    files = (source.absolute(), source.resolve())
+    return confined_path(source, name, roots=[file.parents[levels_up] for file in files])
 
 
 def optional_path(source: Path, what: str, name: str) -> Path | None:
@@ -54,10 +35,11 @@ def optional_path(source: Path, what: str, name: str) -> Path | None:
     """
     try:
         path = referenced_path(source, name, levels_up=1)
-    except InputError as error:
-        warn_asset(source, f"{what} '{name}' is left out ({error.what})")
+        found = path.is_file()
+    except (InputError, OSError) as error:
+        warn_asset(source, f"{what} '{name}' is left out ({getattr(error, 'what', error)})")
         return None
-    if not path.is_file():
+    if not found:
         warn_asset(source, f"{what} '{name}' is not there and is left out")
         return None
     return path

@@ -18,6 +18,7 @@ from kin4d.geometry.material import SurfaceMaterial
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.skin import SkinAnimation
 from kin4d.geometry.up_axis import to_z_up
+from kin4d.reading import parse_json, reading
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -95,11 +96,9 @@ def _plain(name: str, values: Any) -> np.ndarray:
 def load_clip(path: str | Path) -> Clip:
     """Read a clip that `save_clip` wrote; anything else is an `InputError` saying what is wrong."""
     arrays = read_arrays(path, what="clip")
-    try:
-        header = json.loads(str(arrays["header"]))
+    with reading(path, "clip", place="its header", hint=f"give a clip in the format {FORMAT}"):
+        header = parse_json(str(arrays["header"]))
         found = header["format"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is an archive, but not of a clip", allowed=FORMAT) from error
     if found != FORMAT:
         raise InputError(
             f"{path} has another format",
@@ -107,10 +106,8 @@ def load_clip(path: str | Path) -> Clip:
             allowed=FORMAT,
             hint="write the clip again with this version of kin4d",
         )
-    try:
+    with reading(path, "clip"):
         return _clip(header, arrays)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise InputError(f"{path} is damaged: {type(error).__name__} {error}") from error
 
 
 def _clip(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Clip:

@@ -21,24 +21,29 @@ from kin4d.geometry.io.safe_xml import parse_xml
 from kin4d.geometry.material import SurfaceMaterial, linear_color
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.mesh_ops import merge_vertices
+from kin4d.reading import reading
+
+_MOST_NODES = 100_000
 
 
 def load_dae(path: str | Path) -> Mesh:
     """Read a .dae file into one mesh in metres and its own axes, with its materials."""
-    path = Path(path)
+    with reading(path, "COLLADA file"):
+        return _load(Path(path))
+
+
+def _load(path: Path) -> Mesh:
     root = parse_xml(path)
     _drop_broken_textures(root)
+    _check_instances(root)
     import trimesh
 
-    try:
-        scene = trimesh.load_scene(
-            io.BytesIO(etree.tostring(root)),
-            file_type="dae",
-            resolver=_Beside(path),  # pyright: ignore[reportArgumentType]
-            process=False,
-        )
-    except Exception as error:
-        raise InputError(f"{path} cannot be read as COLLADA: {error}") from error
+    scene = trimesh.load_scene(
+        io.BytesIO(etree.tostring(root)),
+        file_type="dae",
+        resolver=_Beside(path),  # pyright: ignore[reportArgumentType]
+        process=False,
+    )
     unit = trimesh.units.unit_conversion(scene.units or "meters", "meters")
     scale = np.diag([unit, unit, unit, 1.0])
     pieces = []
@@ -64,6 +69,34 @@ class _Beside:
         if path is None:
             raise FileNotFoundError(name)
         return path.read_bytes()
+
+
+def _check_instances(root: etree._Element) -> None:
+    """Refuse nodes that instantiate each other without end, or double at every level."""
+    named = {node.get("id"): node for node in root.iterfind(".//{*}node")}
+    sizes: dict[str | None, int] = {}
+
+    def size(node: etree._Element) -> int:
+        name = node.get("id")
+        if name in sizes:
+            if sizes[name] < 0:
+                raise InputError("a node holds an instance of itself", value=name)
+            return sizes[name]
+        sizes[name] = -1
+        total = 1 + sum(size(child) for child in node.iterfind("{*}node"))
+        for instance in node.iterfind("{*}instance_node"):
+            target = named.get((instance.get("url") or "").removeprefix("#"))
+            total += 0 if target is None else size(target)
+        if total > _MOST_NODES:
+            raise InputError("nodes stand for too many others", allowed=f"{_MOST_NODES} in all")
+        sizes.pop(name)
+        if name is not None:
+            sizes[name] = total
+        return total
+
+    for scene in root.iterfind(".//{*}visual_scene"):
+        for node in scene.iterfind("{*}node"):
+            size(node)
 
 
 def _drop_broken_textures(root: etree._Element) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kin4d.geometry.io.gltf_compression import DRACO
-from kin4d.geometry.io.gltf_document import GltfDocument, reading_gltf
+from kin4d.geometry.io.gltf_document import GltfDocument
 from kin4d.geometry.material import TEXTURE_SLOTS, SurfaceMaterial, srgb_colors
 from kin4d.geometry.mesh import RawMesh, transform_normals, transform_tangents
 from kin4d.geometry.mesh_ops import join_meshes
@@ -26,8 +26,7 @@ def read_gltf(path: Path) -> RawMesh:
     moved by its joints, and morph targets are added by their default weights. Vertex order is that
     of the file. Points and lines are left out.
     """
-    with reading_gltf(path):
-        return _surface(GltfDocument.open(path))
+    return _surface(GltfDocument.open(path))
 
 
 def _surface(document: GltfDocument) -> RawMesh:

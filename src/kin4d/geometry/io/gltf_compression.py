@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kin4d.extras import require
+from kin4d.reading import reading
 
 if TYPE_CHECKING:
     from kin4d.geometry.io.gltf_document import GltfDocument
@@ -29,15 +30,13 @@ def draco_accessors(document: GltfDocument) -> dict[int, np.ndarray]:
             if packed is None:
                 continue
             codec = _codec("DracoPy", document, "Draco")
-            try:
+            with reading(document.path, "glTF file", place="its Draco data"):
                 decoded = codec.decode(bytes(document.view(packed["bufferView"])))
                 for name, number in packed["attributes"].items():
                     rows = decoded.get_attribute_by_unique_id(number)["data"]
                     found[primitive["attributes"][name]] = np.asarray(rows)
                 if "indices" in primitive:
                     found[primitive["indices"]] = np.asarray(decoded.faces).reshape(-1, 1)
-            except Exception as error:  # whatever the decoder raises on broken data
-                raise document.broken(f"its Draco data cannot be decoded ({error})") from error
     return found
 
 
@@ -47,7 +46,8 @@ def meshopt_view(document: GltfDocument, packed: dict[str, Any]) -> bytes:
     start, count, stride = packed.get("byteOffset", 0), packed["count"], packed["byteStride"]
     data = document.buffers[packed["buffer"]][start : start + packed["byteLength"]]
     mode, name = packed["mode"], packed.get("filter", "NONE")
-    try:
+    with reading(document.path, "glTF file", place="its meshopt data"):
+        document.budget.spend_array((count, stride), 1, "meshopt data")
         if mode != "ATTRIBUTES":
             read = codec.decode_index_buffer if mode == "TRIANGLES" else codec.decode_index_sequence
             return read(count, stride, data).astype(f"<u{stride}").tobytes()
@@ -56,8 +56,6 @@ def meshopt_view(document: GltfDocument, packed: dict[str, Any]) -> bytes:
         if name != "NONE":
             rows = getattr(codec, _FILTERS[name])(rows, count, stride)
         return rows.tobytes()
-    except (ValueError, RuntimeError, KeyError) as error:
-        raise document.broken(f"its meshopt data cannot be decoded ({error})") from error
 
 
 def _codec(module: str, document: GltfDocument, name: str) -> Any:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,13 +16,13 @@ from kin4d.errors import InputError
 from kin4d.files import existing_file
 from kin4d.geometry.io.asset_paths import open_image, referenced_path, warn_asset
 from kin4d.geometry.io.gltf_compression import DRACO, MESHOPT, draco_accessors, meshopt_view
+from kin4d.reading import Budget, parse_json, reading
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
-_MOST_ROWS = 100_000_000  # a sparse accessor may declare any count without bytes behind it
 _SUPPORTED = (DRACO, *MESHOPT, "KHR_mesh_quantization", "KHR_node_visibility")
 # Change the look alone. What a material needs beyond the common is warned about where it is read.
 _LOOK = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_")
@@ -49,13 +46,16 @@ class GltfDocument:
     def open(cls, path: str | Path) -> GltfDocument:
         """Read a .gltf or .glb; whatever is wrong with it is an `InputError`."""
         path = existing_file(path)
+        with reading(path, "glTF file", hint="export it again"):
+            return cls._open(path)
+
+    @classmethod
+    def _open(cls, path: Path) -> GltfDocument:
         data = path.read_bytes()
         binary = path.suffix.lower() == ".glb"
         text, chunk = _glb_chunks(path, data) if binary else (data, None)
-        try:
-            tree = json.loads(text.decode("utf-8-sig"))
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path} is not glTF: its JSON cannot be read ({error})") from error
+        with reading(path, "glTF file", place="its JSON"):
+            tree = parse_json(text)
         if not isinstance(tree, dict) or not isinstance(tree.get("asset"), dict):
             raise InputError(f"{path} is not glTF: its JSON has no 'asset'")
         version = str(tree["asset"].get("version"))
@@ -79,6 +79,11 @@ class GltfDocument:
     @cached_property
     def _draco(self) -> dict[int, np.ndarray]:
         return draco_accessors(self)
+
+    @cached_property
+    def budget(self) -> Budget:
+        """Memory that its numbers may still take."""
+        return Budget(self.path, size=sum(map(len, self.buffers)))
 
     @cached_property
     def _unpacked(self) -> dict[int, bytes]:
@@ -113,8 +118,10 @@ class GltfDocument:
         spec = self.items("accessors")[_index(index)]
         dtype, width = _COMPONENTS[spec["componentType"]], _WIDTHS[spec["type"]]
         count = spec["count"]
-        if not isinstance(count, int) or not 0 <= count <= _MOST_ROWS:
+        if not isinstance(count, int) or count < 0:
             raise self.broken(f"accessor {index} declares {count!r} rows")
+        # A sparse one has no bytes behind it, and many nodes may draw the same one.
+        self.budget.spend_array((count, width), 8, f"accessor {index}")
         if "bufferView" in spec:
             values = self._rows(spec, dtype, count, width)
         elif index in self._draco:
@@ -193,19 +200,6 @@ class GltfDocument:
         if offset < 0 or stride < 1 or needed > len(data):
             raise self.broken(f"buffer view {view} has {len(data)} bytes where {needed} are needed")
         return np.ndarray((count, width), dtype, data, offset, (stride, size)).copy()
-
-
-@contextmanager
-def reading_gltf(path: str | Path) -> Iterator[None]:
-    """Turns the stumbles over a malformed file into one clear error."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{path} is not valid glTF: {type(error).__name__}: {error}", hint="export it again"
-        ) from error
 
 
 def _glb_chunks(path: Path, data: bytes) -> tuple[bytes, bytes | None]:

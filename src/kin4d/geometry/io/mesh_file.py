@@ -14,6 +14,7 @@ from kin4d.geometry.material import SurfaceMaterial
 from kin4d.geometry.mesh import Mesh, RawMesh
 from kin4d.geometry.mesh_ops import fields_of, join_meshes
 from kin4d.geometry.up_axis import DEFAULT_UP, UpAxis, from_z_up, to_z_up
+from kin4d.reading import reading
 
 READS = (".obj", ".gltf", ".glb", ".ply", ".stl", ".off", ".dae")
 WRITES = (".obj", ".ply")
@@ -51,7 +52,7 @@ def _read(path: str | Path) -> RawMesh:
         raise InputError(f"cannot read {path}", value=suffix, allowed=", ".join(READS))
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty", hint="export or download it again")
-    try:
+    with reading(path, f"{suffix[1:].upper()} file", hint="export or download it again"):
         if suffix == ".obj":
             from kin4d.geometry.io.obj import read_obj
 
@@ -69,8 +70,6 @@ def _read(path: str | Path) -> RawMesh:
 
             return load_dae(path)
         return _read_with_trimesh(path, suffix)
-    except (OSError, MemoryError) as error:
-        raise InputError(f"cannot read {path}: {error or 'not enough memory'}") from error
 
 
 def save_mesh(mesh: Mesh, path: str | Path) -> Path:
@@ -105,14 +104,8 @@ def _read_with_trimesh(path: Path, suffix: str) -> RawMesh:
     data = path.read_bytes()
     if suffix == ".stl" and not data.lstrip().startswith(b"solid"):
         _check_binary_stl(path, data)
-    try:
-        # A stream without a name: it has no folder in which to look for other files.
-        scene = trimesh.load_scene(io.BytesIO(data), file_type=suffix[1:], process=False)
-    except Exception as error:  # whatever a parser raises on a broken file
-        raise InputError(
-            f"{path} is not a readable {suffix[1:].upper()} file: {type(error).__name__}: {error}",
-            hint="export or download it again",
-        ) from error
+    # A stream without a name: it has no folder in which to look for other files.
+    scene = trimesh.load_scene(io.BytesIO(data), file_type=suffix[1:], process=False)
     solids = {n: s for n, s in scene.geometry.items() if isinstance(s, trimesh.Trimesh)}
     if not solids:
         raise InputError(

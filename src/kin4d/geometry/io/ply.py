@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from kin4d.errors import InputError
 from kin4d.files import write_bytes
 from kin4d.geometry.io.asset_paths import open_image, optional_path, warn_asset
 from kin4d.geometry.io.polygons import triangulate
@@ -50,21 +49,16 @@ class _Element:
 def read_ply(path: Path) -> RawMesh:
     """Read a PLY, unchecked. Vertices come in file order, further ones at texture seams last."""
     data = path.read_bytes()
-    try:
-        elements, order, texture, start = _header(path, data)
-        tables, at = {}, start
-        if order == "ascii":
-            numbers = np.fromstring(data[start:], np.float64, sep=" ")
-            data, at, order = numbers.tobytes(), 0, "="
-            for element in elements:  # text has one type for all
-                element.columns = [(n, "f8", c and "f8") for n, _, c in element.columns]
-        for element in elements:
-            tables[element.name], at = _table(data, at, element, order)
-        return _surface(path, tables, texture)
-    except (KeyError, IndexError, ValueError, OverflowError, DeprecationWarning) as error:
-        raise InputError(
-            f"{path} is not a readable PLY file: {error}", hint="export or download it again"
-        ) from error
+    elements, order, texture, start = _header(path, data)
+    tables, at = {}, start
+    if order == "ascii":
+        numbers = np.fromstring(data[start:], np.float64, sep=" ")
+        data, at, order = numbers.tobytes(), 0, "="
+        for element in elements:  # text has one type for all
+            element.columns = [(n, "f8", c and "f8") for n, _, c in element.columns]
+    for element in elements:
+        tables[element.name], at = _table(data, at, element, order)
+    return _surface(path, tables, texture)
 
 
 def _header(path: Path, data: bytes) -> tuple[list[_Element], str, str | None, int]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 
 from kin4d.errors import InputError
 
 _MOST_CORNERS = 4096  # ear clipping takes the square of this
+_MOST_WORK = 60 * _MOST_CORNERS**2  # about ten seconds
+_HINT = "triangulate the mesh in the program that made it"
 
 
 def triangulate(
@@ -24,6 +27,7 @@ def triangulate(
         which polygon each triangle is of.
     """
     starts = np.cumsum(counts) - counts
+    work = 0
     triangles, polygon = [np.empty((0, 3), np.int64)], [np.empty(0, np.int64)]
     for count in np.unique(counts[counts >= 3]):
         ids = np.flatnonzero(counts == count)
@@ -32,7 +36,13 @@ def triangulate(
         local = np.broadcast_to(fan, (len(ids), *fan.shape)).copy()
         if count > 3:
             points = vertices[corners[starts[ids, None] + np.arange(count)]]
-            for row in np.flatnonzero(~_convex(points)):
+            odd = np.flatnonzero(~_convex(points))
+            work += len(odd) * int(count) ** 2
+            if work > _MOST_WORK:
+                raise InputError(
+                    "its polygons that are not convex have too many corners", hint=_HINT
+                )
+            for row in odd:
                 local[row] = _clip_ears(points[row])
         triangles.append((local + starts[ids, None, None]).reshape(-1, 3))
         polygon.append(np.repeat(ids, count - 2))
@@ -62,40 +72,69 @@ def _clip_ears(points: np.ndarray) -> np.ndarray:
             "a face is a polygon with too many corners",
             value=len(points),
             allowed=f"{_MOST_CORNERS} where it is not convex",
-            hint="triangulate the mesh in the program that made it",
+            hint=_HINT,
         )
     normal = _normals(points)
     # Drop the axis the polygon faces most, keeping it counter-clockwise.
     axis = int(np.abs(normal).argmax())
     flat = points[:, [(axis + 1) % 3, (axis + 2) % 3]] * [np.sign(normal[axis]) or 1.0, 1.0]
-    left, result = list(range(len(points))), []
-    while len(left) > 3:
-        for i in range(len(left)):
-            ear = (left[i - 1], left[i], left[(i + 1) % len(left)])
-            if _is_ear(flat, ear, left):
+    return _clip(flat)
+
+
+@numba.njit(cache=True)
+def _clip(flat):
+    """[n - 2, 3] triangles of one simple polygon [n, 2]; the first ear is cut, again and again."""
+    count = len(flat)
+    before, after = np.arange(-1, count - 1), np.arange(1, count + 1)
+    before[0], after[count - 1] = count - 1, 0
+    ears = np.empty(count, np.bool_)
+    for i in range(count):
+        ears[i] = _is_ear(flat, before, after, i)
+    result = np.empty((count - 2, 3), np.int64)
+    head = 0
+    for row in range(count - 3):
+        i = head
+        while not ears[i]:
+            i = after[i]
+            if i == head:
+                i = after[head]  # self-crossing: any cut keeps the corners
                 break
-        else:
-            i, ear = 1, tuple(left[:3])  # self-crossing: any cut keeps the corners
-        result.append(ear)
-        del left[i]
-    return np.array([*result, left])
+        left, right = before[i], after[i]
+        result[row] = left, i, right
+        after[left], before[right] = right, left
+        if i == head:
+            head = right
+        # Only its neighbours can have become ears: what is cut off was in the way of no other.
+        ears[left] = _is_ear(flat, before, after, left)
+        ears[right] = _is_ear(flat, before, after, right)
+    result[count - 3] = head, after[head], after[after[head]]
+    return result
 
 
-def _is_ear(flat: np.ndarray, ear: tuple[int, int, int], left: list[int]) -> bool:
-    a, b, c = flat[list(ear)]
+@numba.njit(cache=True)
+def _is_ear(flat, before, after, i):
+    a, b, c = flat[before[i]], flat[i], flat[after[i]]
     if _signed_area(a, b, c) <= 0:
         return False
-    others = flat[[i for i in left if i not in ear]]
-    inside = (
-        (_signed_area(a, b, others) >= 0)
-        & (_signed_area(b, c, others) >= 0)
-        & (_signed_area(c, a, others) >= 0)
-    )
-    # A corner at the very position of one of the ear's (a slit) does not block it.
-    on_corner = (others[:, None] == np.stack([a, b, c])).all(-1).any(-1)
-    return not (inside & ~on_corner).any()
+    at = after[after[i]]
+    while at != before[i]:
+        p = flat[at]
+        inside = (
+            _signed_area(a, b, p) >= 0 and _signed_area(b, c, p) >= 0 and _signed_area(c, a, p) >= 0
+        )
+        # A corner at the very position of one of the ear's (a slit) does not block it.
+        if inside and not (_same(p, a) or _same(p, b) or _same(p, c)):
+            return False
+        at = after[at]
+    return True
 
 
-def _signed_area(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Twice the signed area of triangles a, b, c, with c [..., 2]."""
-    return (b[0] - a[0]) * (c[..., 1] - a[1]) - (b[1] - a[1]) * (c[..., 0] - a[0])
+@numba.njit(cache=True)
+def _same(a, b):
+    return a[0] == b[0] and a[1] == b[1]
+
+
+@numba.njit(cache=True)
+def _signed_area(a, b, c):
+    """Twice the signed area of triangle a, b, c."""
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

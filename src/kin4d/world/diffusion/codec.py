@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from kin4d.extras import require
+from kin4d.training.build import build_from_weights
 from kin4d.training.checkpoint import save_tensors
-from kin4d.training.weights import check_state_dict, read_weights
+from kin4d.training.weights import read_weights
 from kin4d.world.diffusion.config import DiffusionConfig, Modality
 from kin4d.world.diffusion.pca_codec import PcaCodec as PcaCodec
 from kin4d.world.diffusion.pca_codec import fit_pca as fit_pca
@@ -138,10 +139,7 @@ def load_codec(path: str | Path) -> AnyCodec:
 def codec_from(metadata: dict, tensors: dict[str, Tensor]) -> AnyCodec:
     """The codec of `codec_metadata` and a state dict."""
     if metadata["form"] == "pca":
-        codec = PcaCodec(metadata["channels"])
-    else:
-        wan = require("diffusers", extra="world", purpose="the Wan VAE")
-        codec = VaeCodec(wan.AutoencoderKLWan(**metadata["vae"]), tuple(metadata["pointmap"]))
-    check_state_dict(codec.state_dict(), tensors)
-    codec.load_state_dict(tensors)
-    return codec
+        return build_from_weights(lambda: PcaCodec(metadata["channels"]), tensors)
+    wan = require("diffusers", extra="world", purpose="the Wan VAE")
+    vae, pointmap = metadata["vae"], tuple(metadata["pointmap"])
+    return build_from_weights(lambda: VaeCodec(wan.AutoencoderKLWan(**vae), pointmap), tensors)

@@ -10,9 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from kin4d.errors import InputError
+from kin4d.reading import reading
+from kin4d.training.build import build_from_weights
 from kin4d.training.checkpoint import load_tensors, save_tensors
 from kin4d.training.loop import unwrapped
-from kin4d.training.weights import check_state_dict, read_weights, weights_file
+from kin4d.training.weights import read_weights, weights_file
 from kin4d.world.diffusion.batch import (
     LatentBatch,
     VideoBatch,
@@ -185,6 +187,11 @@ def load_latent_video_model(name: str | Path) -> LatentVideoModel:
             "owner/name" on the Hugging Face hub.
     """
     file = weights_file(name, "world")
+    with reading(file, "file of weights"):
+        return _load(file)
+
+
+def _load(file: Path) -> LatentVideoModel:
     tensors, metadata = read_weights(
         file, model=MODEL, version=VERSION, train="kin4d train diffusion"
     )
@@ -198,7 +205,5 @@ def load_latent_video_model(name: str | Path) -> LatentVideoModel:
     if not parts["codec"]:
         parts["codec"], _ = load_tensors(file.parent / CODEC_FILE)
     codec = codec_from(metadata["codec"], parts["codec"])
-    transformer = WorldTransformer(config)
-    check_state_dict(transformer.state_dict(), parts["transformer"])
-    transformer.load_state_dict(parts["transformer"])
+    transformer = build_from_weights(lambda: WorldTransformer(config), parts["transformer"])
     return LatentVideoModel(config, codec, transformer).requires_grad_(False).eval()

@@ -17,6 +17,7 @@ from torch import Tensor
 from kin4d.errors import InputError
 from kin4d.extras import require
 from kin4d.files import read_json
+from kin4d.reading import confined_path, reading
 from kin4d.world.diffusion.codec import VaeCodec
 from kin4d.world.diffusion.config import CELL, MASK, DiffusionConfig
 from kin4d.world.diffusion.latent_video import LatentVideoModel
@@ -212,7 +213,9 @@ def _base_tensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
 
     index = folder / f"{_WEIGHTS}.index.json"
     if index.is_file():
-        files = sorted({folder / name for name in read_json(index)["weight_map"].values()})
+        with reading(index, "index of weights"):
+            names = set(read_json(index)["weight_map"].values())
+            files = sorted(confined_path(index, name) for name in names)
     else:
         files = [folder / _WEIGHTS]
     for file in files:

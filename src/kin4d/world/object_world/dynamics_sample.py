@@ -12,6 +12,7 @@ from scipy.spatial import KDTree
 from torch import Tensor
 
 from kin4d.files import atomic_path, read_arrays
+from kin4d.reading import reading
 
 PART_POINTS, OTHER_POINTS = 48, 256
 OUT_OF_RANGE = 9.0
@@ -156,6 +157,11 @@ def save_dynamics_samples(path: str | Path, samples: Sequence[DynamicsSample]) -
 def load_dynamics_samples(path: str | Path) -> list[DynamicsSample]:
     """Read what `save_dynamics_samples` wrote."""
     data = read_arrays(path, what="dynamics samples")
+    with reading(path, "file of dynamics samples"):
+        return _samples(data)
+
+
+def _samples(data: dict[str, np.ndarray]) -> list[DynamicsSample]:
     ends = np.cumsum(data["counts"])
     return [
         DynamicsSample(

@@ -12,9 +12,11 @@ from torch import Tensor, nn
 
 from kin4d.errors import InputError
 from kin4d.geometry.pointmap import PointmapVideo
+from kin4d.reading import reading
+from kin4d.training.build import build_from_weights
 from kin4d.training.checkpoint import save_tensors
 from kin4d.training.config import config_of
-from kin4d.training.weights import check_state_dict, read_weights, weights_file
+from kin4d.training.weights import read_weights, weights_file
 from kin4d.world.object_world.compositor.compositor import (
     CompositeFrame,
     Compositor,
@@ -190,19 +192,20 @@ class ObjectWorldModel:
     @classmethod
     def load(cls, name: str | Path) -> ObjectWorldModel:
         """Read weights: a name that ships, a file, a folder or a hub id."""
-        tensors, metadata = read_weights(
-            weights_file(name, "world"),
-            model=WORLD,
-            version=VERSION,
-            train="kin4d train object-world",
-        )
-        parts = {
-            kind: {k.removeprefix(f"{kind}."): v for k, v in tensors.items() if k.startswith(kind)}
-            for kind in metadata["config"]
-        }
-        return cls(
-            **{kind: _load_network(kind, metadata["config"][kind], parts[kind]) for kind in parts}
-        )
+        file = weights_file(name, "world")
+        with reading(file, "file of weights"):
+            tensors, metadata = read_weights(
+                file, model=WORLD, version=VERSION, train="kin4d train object-world"
+            )
+            networks = {}
+            for kind, config in metadata["config"].items():
+                part = {
+                    k.removeprefix(f"{kind}."): v
+                    for k, v in tensors.items()
+                    if k.startswith(f"{kind}.")
+                }
+                networks[kind] = _load_network(kind, config, part)
+            return cls(**networks)
 
     @classmethod
     def from_networks(
@@ -242,7 +245,5 @@ def _load_network(kind: str, config: dict[str, Any], tensors: dict[str, Tensor])
             "an object world model has no such network", value=kind, allowed=", ".join(_NETWORKS)
         )
     network, config_class = _NETWORKS[kind]
-    loaded = network(config_of(config_class, config))
-    check_state_dict(loaded.state_dict(), tensors)
-    loaded.load_state_dict(tensors)
-    return loaded.requires_grad_(False).eval()
+    values = config_of(config_class, config)
+    return build_from_weights(lambda: network(values), tensors)

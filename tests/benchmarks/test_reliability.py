@@ -1,0 +1,31 @@
+"""Damaged files of a few loaders: other files every time."""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+
+from kin4d.benchmarks.reliability import run
+from kin4d.benchmarks.reliability.loaders import LOADERS
+from kin4d.benchmarks.reliability.mutations import mutate
+
+
+def test_no_damaged_file_ends_in_anything_but_a_result_or_our_error() -> None:
+    seed = secrets.randbits(32)
+    quick = sorted(set(LOADERS) - {"diffusion weights"})  # diffusers takes long to import
+    chosen = np.random.default_rng(seed).choice(quick, 2, replace=False).tolist()
+    print(f"kin4d bench reliability --seed {seed} --count 25 --loaders {chosen}")
+    report = run(quick=True, seed=seed, count=25, loaders=chosen)
+    assert [row["inputs"] for row in report.rows] == [25, 25]
+    assert report.checks[0].value == 0, report.notes
+
+
+def test_damage_follows_from_the_seed(tmp_path) -> None:
+    found = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        path = LOADERS["camera"].write(tmp_path / name)
+        mutate(tmp_path / name, np.random.default_rng(5))
+        found.append(path.read_bytes() if path.is_file() else b"")
+    assert found[0] == found[1]
