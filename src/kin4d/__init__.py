@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kin4d.dynamics.forces import Torque as Torque
     from kin4d.dynamics.forces import Wind as Wind
     from kin4d.dynamics.materials import Material as Material
+    from kin4d.dynamics.motion import PrescribedMotion as PrescribedMotion
     from kin4d.dynamics.scene import Actor as Actor
     from kin4d.dynamics.scene import Scene as Scene
     from kin4d.dynamics.simulate import simulate as simulate
@@ -65,6 +66,7 @@ _HOME = {
     "Material": "dynamics.materials",
     "Mesh": "geometry.mesh",
     "PointmapVideo": "geometry.pointmap",
+    "PrescribedMotion": "dynamics.motion",
     "Push": "dynamics.forces",
     "RigidBody": "bodies.rigid",
     "RobotBody": "bodies.robot.robot_body",
