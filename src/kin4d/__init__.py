@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from kin4d.neurok.body import LearnedBody as LearnedBody
     from kin4d.render.pointmaps import render_bodies as render_bodies
     from kin4d.render.pointmaps import render_clip as render_clip
+    from kin4d.scenes.read import load_scene as load_scene
     from kin4d.viewer.player import show as show
     from kin4d.world.imagine import imagine as imagine
     from kin4d.world.imagine import imagine_episode as imagine_episode
@@ -74,6 +75,7 @@ _HOME = {
     "Torque": "dynamics.forces",
     "Wind": "dynamics.forces",
     "load": "loading",
+    "load_scene": "scenes.read",
     "load_world_model": "world.model",
     "articulate": "neurok.articulate",
     "fit": "fitting.fit",

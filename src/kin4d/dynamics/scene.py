@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from kin4d.dynamics.forces import Damping, Force, Gravity, Limits
 from kin4d.dynamics.materials import Material, material
 from kin4d.dynamics.motion import PrescribedMotion
 from kin4d.errors import InputError
+from kin4d.geometry.camera import Camera
 from kin4d.geometry.mesh import Mesh
 
 _NEUTRAL = Material(name="neutral", damping=0.0)
@@ -83,9 +84,8 @@ class Actor:
                 hint="give its links inertials, or a density",
             )
         if self.motion is not None:
-            given = [
-                name for name in ("q", "qd", "forces") if getattr(self, name) not in (None, ())
-            ]
+            chosen = {"q": self.q, "qd": self.qd, "forces": self.forces or None}
+            given = [what for what, value in chosen.items() if value is not None]
             if given:
                 raise InputError(
                     f"'{name}' follows a prescribed motion and takes no {', '.join(given)}",
@@ -156,6 +156,7 @@ class Scene:
         gravity: Whether bodies fall (along -z); True, False, or [3] m/s^2.
         surface: Material of ground and obstacles; None for each actor's own.
         contact: Whether actors touch each other.
+        cameras: Views by name, for `Clip.render`.
     """
 
     actors: Sequence[Actor | Body]
@@ -166,6 +167,7 @@ class Scene:
     gravity: bool | Sequence[float] = True
     surface: Material | str | None = None
     contact: bool = True
+    cameras: Mapping[str, Camera] = field(default_factory=dict)
     _gravity: tuple[Force, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
@@ -196,6 +198,12 @@ class Scene:
     def named_actors(self) -> tuple[Actor, ...]:
         """The actors, each with a name of its own."""
         return tuple(actor for actor in self.actors if isinstance(actor, Actor))
+
+    @property
+    def gravity_acceleration(self) -> np.ndarray:
+        """[3] m/s^2; zero without gravity."""
+        forces = [force.acceleration for force in self._gravity if isinstance(force, Gravity)]
+        return np.sum(forces, axis=0) if forces else np.zeros(3)
 
     @property
     def shared_forces(self) -> tuple[Force, ...]:
