@@ -81,6 +81,12 @@ def test_friction_carries_a_body_only_as_far_as_it_reaches() -> None:
     assert carried[0] == pytest.approx(carried[1], rel=0.03)
 
 
+def test_two_driven_actors_of_one_name_get_their_own() -> None:
+    body = slider((SIDE, SIDE, SIDE), 0.1)
+    scene = Scene([Actor(body, motion=travel(1.0)), Actor(body, motion=travel(2.0))])
+    assert [actor.name for actor in scene.named_actors] == ["slider", "slider-2"]
+
+
 def test_wrong_motions_are_refused() -> None:
     body = slider((SIDE, SIDE, SIDE), 0.1)
     with pytest.raises(InputError, match="does not fit its body"):

@@ -140,6 +140,12 @@ def test_the_schema_table_of_the_docs_has_every_key() -> None:
     assert missing == []
 
 
+def test_the_scene_of_the_docs_is_valid() -> None:
+    text = (ROOT / "docs" / "howto" / "scene.md").read_text()
+    spec = parse(schema.SceneSpec, yaml.safe_load(text.split("```yaml")[1].split("```")[0]), "docs")
+    assert [body.name for body in spec.bodies] == ["block", "arm"]
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "examples" / "scenes").glob("*.yaml")))
 def test_shipped_scenes_are_valid(path: Path) -> None:
     spec = parse(schema.SceneSpec, yaml.safe_load(path.read_text()), path.name)

@@ -10,7 +10,7 @@ import tyro
 
 from kin4d.cli.body_loader import read_push
 from kin4d.cli.output import check_memory, print_result, print_warning
-from kin4d.cli.simulate_scene import simulate_scene, write_run
+from kin4d.cli.simulate_scene import run_scene_file, write_run
 from kin4d.errors import InputError
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import BodyType, load
@@ -101,7 +101,7 @@ def simulate_command(
                 value=", ".join(refused),
                 allowed="--output, --seconds, --fps, --dt, --integrator, --camera, --plot, --json",
             )
-        simulate_scene(
+        run_scene_file(
             Path(what),
             output,
             seconds=seconds,

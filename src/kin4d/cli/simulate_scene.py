@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kin4d.geometry.camera import Camera
 
 
-def simulate_scene(
+def run_scene_file(
     path: Path,
     output: Path,
     *,

@@ -84,8 +84,13 @@ class Actor:
                 hint="give its links inertials, or a density",
             )
         if self.motion is not None:
-            chosen = {"q": self.q, "qd": self.qd, "forces": self.forces or None}
-            given = [what for what, value in chosen.items() if value is not None]
+            # What the motion itself says is what an actor that is copied has.
+            chosen = {
+                "q": self.q is not None and not np.array_equal(self.q, self.motion.at(0.0)),
+                "qd": self.qd is not None and np.any(self.qd),
+                "forces": bool(self.forces),
+            }
+            given = [what for what, other in chosen.items() if other]
             if given:
                 raise InputError(
                     f"'{name}' follows a prescribed motion and takes no {', '.join(given)}",

@@ -27,7 +27,7 @@ from kin4d.scenes.schema import BodySpec, SceneSpec, StaticSpec
 _FILES = (*READS, ".npz", ".urdf", ".xml")
 
 
-def build_scene(spec: SceneSpec, *, folder: str | Path = ".") -> Scene:
+def scene_from_spec(spec: SceneSpec, *, folder: str | Path = ".") -> Scene:
     """Load all bodies and meshes; files are relative to `folder` and lie in it."""
     folder = Path(folder)
     if not spec.bodies:
@@ -62,16 +62,11 @@ def check_start(scene: Scene) -> None:
         if actor.contact_links and skin is not None:
             links = [skin.names[i] for i in np.unique(skin.joints[:, 0])]
             others = tuple(name for name in links if name not in actor.contact_links)
-            actor = replace(actor, contact_links=others, **_start(actor)) if others else actor
+            actor = replace(actor, contact_links=others) if others else actor
         actors.append(actor)
     Simulator(scene, Variational(2), 1 / 240)
     if any(a is not b for a, b in zip(actors, scene.named_actors, strict=True)):
         Simulator(replace(scene, actors=actors), Variational(2), 1 / 240)
-
-
-def _start(actor: Actor) -> dict:
-    """An actor with a motion takes no coordinates of its own when it is made again."""
-    return {} if actor.motion is None else {"q": None, "qd": None}
 
 
 def scene_path(folder: Path, name: str) -> Path:
@@ -114,7 +109,7 @@ def _actor(spec: BodySpec, folder: Path) -> Actor:
         if spec.pushes or spec.joint_damping:
             raise InputError(f"'{actor.name}' follows a motion: forces do not act on it")
         motion = build_motion(spec.motion, body, start, folder, name=actor.name)
-        return replace(actor, motion=motion, q=None, qd=None)
+        return replace(actor, motion=motion, q=motion.at(0.0))
     return replace(actor, q=start, forces=_forces(spec, body, actor))
 
 

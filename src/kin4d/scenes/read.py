@@ -11,7 +11,7 @@ from kin4d.dynamics.scene import Scene
 from kin4d.dynamics.simulate import simulate
 from kin4d.dynamics.simulation import Simulation
 from kin4d.errors import InputError
-from kin4d.scenes.build import build_scene
+from kin4d.scenes.build import scene_from_spec
 from kin4d.scenes.parse import parse
 from kin4d.scenes.schema import SceneSpec
 
@@ -47,7 +47,7 @@ def load_scene(path: str | Path) -> SceneFile:
     """
     path = Path(path)
     spec = parse(SceneSpec, _read(path), path.name)
-    scene = build_scene(spec, folder=path.parent)
+    scene = scene_from_spec(spec, folder=path.parent)
     return SceneFile(scene=scene, seconds=spec.seconds, fps=spec.fps, dt=spec.dt)
 
 
