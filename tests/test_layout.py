@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "world": {"geometry", "training", "export", "bodies", "kinematics", "render", "episodes"},
     "objects": {"geometry", "storage", "bodies", "render", "neurok"},
     "tasks": {"geometry", "storage", "kinematics", "render", "episodes", "objects"},
+    "scenes": {"geometry", "export", "bodies", "kinematics", "dynamics", "episodes"},
 }
 ABOVE_ALL = {"policies", "envs", "benchmarks", "viewer", "cli"}
 

@@ -1,13 +1,16 @@
 """`kin4d.load`: every kind of input gives a body, and bad input says what to do next."""
 
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kin4d
 from kin4d.bodies.body import bake, sweep_joints
 from kin4d.errors import InputError
 from kin4d.geometry.primitives import box
+from kin4d.loading import LowConfidenceWarning
 
 
 @pytest.fixture
@@ -78,3 +81,42 @@ def test_empty_files_are_refused(tmp_path: Path, suffix: str) -> None:
     file.touch()
     with pytest.raises(InputError, match="empty"):
         kin4d.load(file)
+
+
+@pytest.mark.parametrize(
+    ("what", "options"),
+    [
+        ("kin4d_arm", {}),
+        ("faucet", {"seed": 2}),
+        ("lamp", {"seed": 0, "bare_mesh": True, "body_type": "articulated"}),
+        ("mesh", {"body_type": "rigid"}),
+        ("mesh", {"body_type": "solid", "pin": "bottom"}),
+    ],
+)
+def test_a_pose_moves_the_whole_body(mesh_file: Path, what: str, options: dict) -> None:
+    name = mesh_file if what == "mesh" else what
+    pose = np.eye(4)
+    pose[:2, :2] = [[0.6, -0.8], [0.8, 0.6]]
+    pose[:3, 3] = 1.0, -2.0, 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowConfidenceWarning)
+        before, after = kin4d.load(name, **options), kin4d.load(name, pose=pose, **options)
+    assert type(after) is type(before)
+    assert after.coordinates == before.coordinates
+    # A soft body's modes follow from samples, which are not the same elsewhere.
+    soft = options.get("body_type") == "solid"
+    q = before.q0 + (0.0 if soft else 0.05)
+    there = before.vertices(q).numpy() @ pose[:3, :3].T + pose[:3, 3]
+    if options.get("body_type") == "rigid":  # its root moves about the world's origin
+        q = after.q0
+        there = before.rest.vertices @ pose[:3, :3].T + pose[:3, 3]
+    assert np.allclose(after.vertices(q).numpy(), there, atol=1e-9)
+    assert float(after.mass.sum()) == pytest.approx(float(before.mass.sum()))
+
+
+def test_a_pose_is_rigid_and_a_bare_mesh_takes_the_options_of_meshes() -> None:
+    with pytest.raises(InputError, match="no rigid transform"):
+        kin4d.load("hinge", pose=np.diag([2.0, 1, 1, 1]))
+    bare = kin4d.load("drawer_unit", bare_mesh=True, body_type="rigid", size=0.5)
+    assert bare.rest.bbox_diagonal == pytest.approx(0.5)
+    assert len(bare.coordinates) == 6

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kin4d.dynamics.forces import Torque as Torque
     from kin4d.dynamics.forces import Wind as Wind
     from kin4d.dynamics.materials import Material as Material
+    from kin4d.dynamics.motion import PrescribedMotion as PrescribedMotion
     from kin4d.dynamics.scene import Actor as Actor
     from kin4d.dynamics.scene import Scene as Scene
     from kin4d.dynamics.simulate import simulate as simulate
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from kin4d.neurok.body import LearnedBody as LearnedBody
     from kin4d.render.pointmaps import render_bodies as render_bodies
     from kin4d.render.pointmaps import render_clip as render_clip
+    from kin4d.scenes.read import load_scene as load_scene
     from kin4d.viewer.player import show as show
     from kin4d.world.imagine import imagine as imagine
     from kin4d.world.imagine import imagine_episode as imagine_episode
@@ -65,6 +67,7 @@ _HOME = {
     "Material": "dynamics.materials",
     "Mesh": "geometry.mesh",
     "PointmapVideo": "geometry.pointmap",
+    "PrescribedMotion": "dynamics.motion",
     "Push": "dynamics.forces",
     "RigidBody": "bodies.rigid",
     "RobotBody": "bodies.robot.robot_body",
@@ -72,6 +75,7 @@ _HOME = {
     "Torque": "dynamics.forces",
     "Wind": "dynamics.forces",
     "load": "loading",
+    "load_scene": "scenes.read",
     "load_world_model": "world.model",
     "articulate": "neurok.articulate",
     "fit": "fitting.fit",

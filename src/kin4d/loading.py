@@ -53,6 +53,8 @@ def load(
     dof: int | None = None,
     seed: int = 0,
     package_path: Sequence[str | Path] = (),
+    pose: np.ndarray | None = None,
+    bare_mesh: bool = False,
 ) -> Body:
     """The body of a mesh, clip, URDF or MJCF file, of a robot's name or of an object category.
 
@@ -73,6 +75,9 @@ def load(
         dof: Number of coordinates of a learned body; by default it follows from its spectrum.
         seed: Seed of an object category: each gives another object.
         package_path: Folders in which package:// meshes of a URDF are searched.
+        pose: [4, 4] rigid transform (m) by which the body is moved to where it should be.
+        bare_mesh: Forget the joints of a named body or URDF: its surface is taken as if it came
+            from a mesh file, and the options for these apply.
     """
     from kin4d.dynamics.materials import material as material_of
     from kin4d.geometry.io.mesh_file import READS
@@ -82,11 +87,17 @@ def load(
     if body_type not in get_args(BodyType):
         raise InputError("body type", value=body_type, allowed=", ".join(get_args(BodyType)))
     what = str(what)
-    if Path(what).suffix.lower() in (*READS, ".npz"):
+    pose = None if pose is None else _check_pose(pose)
+    is_mesh = Path(what).suffix.lower() in (*READS, ".npz")
+    if is_mesh or bare_mesh:
         chosen = material_of(material) if material is not None else None
         pin = (pin,) if isinstance(pin, str) else tuple(pin)
         _check_options(body_type, pin, dof)
-        return _mesh_body(_read(what, up, size), body_type, weights, chosen, pin, dof)
+        if is_mesh:
+            mesh = _scaled(_read(what, up), size)
+        else:
+            mesh = _scaled(_named_body(what, seed, package_path).rest, size)
+        return _mesh_body(mesh, body_type, weights, chosen, pin, dof, pose)
     options = {"up": up, "size": size, "pin": pin or None, "dof": dof}
     given = [name for name, value in options.items() if value is not None]
     if body_type != "auto":
@@ -98,7 +109,7 @@ def load(
             allowed=f"with {', '.join(READS)}, .npz",
             hint="leave them out",
         )
-    return _named_body(what, seed, package_path)
+    return _placed(_named_body(what, seed, package_path), pose)
 
 
 def side_vertices(vertices: np.ndarray, side: str) -> np.ndarray:
@@ -109,24 +120,48 @@ def side_vertices(vertices: np.ndarray, side: str) -> np.ndarray:
     return along >= along.max() - 0.02 * max(np.ptp(along), 1e-9)
 
 
-def _read(path: str, up: UpAxis | None, size: float | None) -> Mesh:
-    """The mesh of a file, scaled to `size`."""
-    from kin4d.geometry.clip import Clip
-    from kin4d.geometry.mesh import Mesh
+def _check_pose(pose: np.ndarray) -> np.ndarray:
+    pose = np.asarray(pose, np.float64)
+    rigid = pose.shape == (4, 4) and np.isfinite(pose).all()
+    if rigid:
+        rotation = pose[:3, :3]
+        rigid = abs(rotation @ rotation.T - np.eye(3)).max() < 1e-6 and np.linalg.det(rotation) > 0
+        rigid = rigid and np.array_equal(pose[3], [0, 0, 0, 1])
+    if not rigid:
+        raise InputError("the pose of a body is no rigid transform", value=pose.tolist())
+    return pose
 
-    if Path(path).suffix.lower() != ".npz":
-        mesh = Mesh.load(path, up=up)
-    elif up is not None:
-        raise InputError("clips are z-up: an up axis is for mesh files", value=up)
-    else:
-        clip = Clip.load(path)
-        mesh = clip.mesh.replace_vertices(clip.vertices[0])
+
+def _placed(body: Body, pose: np.ndarray | None) -> Body:
+    from kin4d.bodies.capabilities import Placeable
+
+    if pose is None:
+        return body
+    assert isinstance(body, Placeable), "bodies with names are made of links"
+    return body.placed(pose)
+
+
+def _scaled(mesh: Mesh, size: float | None) -> Mesh:
+    """The mesh, with a bounding-box diagonal of `size` metres."""
     if size is None:
         return mesh
     if not (np.isfinite(size) and size > 0):
         raise InputError("size must be positive", value=size, allowed="metres, > 0")
     scale = size / mesh.bbox_diagonal
     return mesh.transformed(np.diag([scale, scale, scale, 1.0]))
+
+
+def _read(path: str, up: UpAxis | None) -> Mesh:
+    """The mesh of a file."""
+    from kin4d.geometry.clip import Clip
+    from kin4d.geometry.mesh import Mesh
+
+    if Path(path).suffix.lower() != ".npz":
+        return Mesh.load(path, up=up)
+    if up is not None:
+        raise InputError("clips are z-up: an up axis is for mesh files", value=up)
+    clip = Clip.load(path)
+    return clip.mesh.replace_vertices(clip.vertices[0])
 
 
 def _named_body(name: str, seed: int, package_path: Sequence[str | Path]) -> Body:
@@ -183,6 +218,7 @@ def _mesh_body(
     given: Material | None,
     pin: Sequence[str],
     dof: int | None,
+    pose: np.ndarray | None,
 ) -> Body:
     from kin4d.bodies.floating import FloatingBase
     from kin4d.bodies.inertial import Inertial
@@ -191,14 +227,17 @@ def _mesh_body(
     from kin4d.dynamics.materials import Material
 
     material = given or Material()
+    on_side = [side_vertices(mesh.vertices, side) for side in pin]
+    if pose is not None and body_type in ("learned", "solid", "sheet"):
+        # These are made where they are; the others are moved there, so that they do not differ.
+        mesh, pose = mesh.transformed(pose), None
     if body_type in ("auto", "learned", "articulated"):
         predicted = _predicted_body(mesh, body_type, weights, material.mass_of(mesh), dof)
         if predicted is not None:
-            return predicted
+            return _placed(predicted, pose)
     if body_type in ("auto", "rigid"):
         inertial = Inertial.of_mesh(mesh, density=material.density, thickness=material.thickness)
-        return FloatingBase(RigidBody(mesh, inertial=inertial))
-    on_side = [side_vertices(mesh.vertices, side) for side in pin]
+        return _placed(FloatingBase(RigidBody(mesh, inertial=inertial)), pose)
     pinned = np.flatnonzero(np.any(on_side, axis=0)) if pin else np.zeros(0, np.int64)
     elastic = {"young": material.young, "density": material.density, "pinned": pinned}
     if body_type == "solid":

@@ -76,6 +76,12 @@ class ArticulatedBody(ArticulatedBodyBase):
             links, self.joints, q0=self._rest_values(), root=self.root, name=self.name
         )
 
+    def placed(self, pose: np.ndarray) -> ArticulatedBody:
+        """The same body moved by the rigid transform `pose` [4, 4]."""
+        return ArticulatedBody(
+            self.links, self.joints, q0=self._rest_values(), root=pose @ self.root, name=self.name
+        )
+
     def _rest_values(self) -> dict[str, float]:
         return dict(zip(self.coordinates, self.q0.tolist(), strict=True))
 

@@ -93,6 +93,15 @@ class FloatingRoot(Body, Protocol):
 
 
 @runtime_checkable
+class Placeable(Protocol):
+    """A body that can be put elsewhere as it is. Others are made from a mesh that is there."""
+
+    def placed(self, pose: np.ndarray) -> Body:
+        """The same body moved by the rigid transform `pose` [4, 4]."""
+        ...
+
+
+@runtime_checkable
 class RigidLinks(Body, Protocol):
     """A body made of rigid links."""
 

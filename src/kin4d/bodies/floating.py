@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from kin4d.bodies.body import Body, require_coordinates
+from kin4d.bodies.capabilities import Placeable
+from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.skin import Skin
 from kin4d.geometry.transforms import apply_rigid, rigid, rotvec_to_matrix
@@ -41,6 +44,14 @@ class FloatingBase:
     def skin(self) -> Skin | None:
         """The body's own skin: the root moves its joints."""
         return self.body.skin
+
+    def placed(self, pose: np.ndarray) -> FloatingBase:
+        """The same body with its rest moved by the rigid transform `pose` [4, 4]."""
+        if not isinstance(self.body, Placeable):
+            raise InputError(
+                f"'{self.rest.name}' cannot be moved to a pose", hint="move its mesh before"
+            )
+        return FloatingBase(self.body.placed(pose))
 
     def root_pose(self, q: Tensor) -> Tensor:
         """[..., 4, 4] motion of the whole body."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,19 @@ class SegmentedBody(ArticulatedBody):
     def vertices(self, q: Tensor) -> Tensor:
         """Surface vertices [..., V, 3] (m)."""
         return transform_points(self.skin_transforms(q), self._part, self._rest_vertices)
+
+    def placed(self, pose: np.ndarray) -> SegmentedBody:
+        """The same body moved by the rigid transform `pose` [4, 4]."""
+        joints = [
+            replace(
+                spec,
+                point=pose[:3, :3] @ spec.point + pose[:3, 3],
+                axis=pose[:3, :3] @ spec.axis,
+            )
+            for spec in self.joint_specs
+        ]
+        mesh = self.rest.transformed(pose)
+        return SegmentedBody(mesh, self.part, joints, mass=self._mass, confidence=self.confidence)
 
     def corrected(self, parts: Mapping[str, Mapping[str, Any]]) -> SegmentedBody:
         """A body with some of its joints and parts changed.

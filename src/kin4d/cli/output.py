@@ -11,6 +11,7 @@ from kin4d.errors import InputError
 from kin4d.files import json_text
 
 if TYPE_CHECKING:
+    from kin4d.geometry.camera import Camera
     from kin4d.geometry.clip import Clip
     from kin4d.geometry.up_axis import UpAxis
 
@@ -45,7 +46,14 @@ def check_memory(frames: int, *, vertices: int = 0, pixels: int = 0) -> None:
         )
 
 
-def save_clip_output(clip: Clip, path: Path, *, width: int = 720, height: int = 480) -> Path:
+def save_clip_output(
+    clip: Clip,
+    path: Path,
+    *,
+    width: int = 720,
+    height: int = 480,
+    camera: Camera | None = None,
+) -> Path:
     """Write a clip by suffix: files and folders by `kin4d.export`, movies by rendering first.
 
     Args:
@@ -53,11 +61,15 @@ def save_clip_output(clip: Clip, path: Path, *, width: int = 720, height: int = 
         path: Target; see `kin4d.export.write_clip` for the suffixes, and .mp4 or .gif.
         width: Movie width in pixels.
         height: Movie height in pixels.
+        camera: The movie's view, with a width and a height of its own; chosen if not given.
     """
     from kin4d.export.video import VIDEO_SUFFIXES
 
     if path.suffix.lower() not in VIDEO_SUFFIXES:
         return clip.save(path)
+    if camera is not None:
+        check_memory(len(clip), pixels=camera.width * camera.height)
+        return clip.save(path, camera=camera)
     check_memory(len(clip), pixels=width * height)
     return clip.save(path, width=width, height=height)
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from kin4d.cli.body_loader import read_push
-from kin4d.cli.output import check_memory, print_result, print_warning, save_clip_output
+from kin4d.cli.output import check_memory, print_result, print_warning
 from kin4d.cli.ranges import Fps, Height, Metres, Seconds, Seed, Speed, Step
+from kin4d.cli.simulate_scene import run_scene_file, write_run
 from kin4d.errors import InputError
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import BodyType, load
@@ -34,24 +35,26 @@ def simulate_command(
     pin: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
     floating: bool = False,
     init_q: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
-    seconds: Seconds = 3.0,
-    fps: Fps = 30.0,
-    dt: Step = 1 / 240,
+    seconds: Seconds | None = None,
+    fps: Fps | None = None,
+    dt: Step | None = None,
     integrator: Literal["variational", "rk4", "semi_implicit", "implicit_euler"] = "variational",
     up: UpAxis | None = None,
     weights: str = "small",
     size: Metres | None = None,
     seed: Seed = 0,
+    camera: str = "",
     plot: Path | None = None,
     json: bool = False,
 ) -> None:
-    """Simulate a body under forces and contact, and write the motion.
+    """Simulate a body, or a scene of several, under forces and contact, and write the motion.
 
     The scene is in metres with z up and the front towards -y.
 
     Args:
-        what: A mesh file; a URDF or MJCF file; a robot's name; hinge, slider_chain or pendulum; or
-            a category of objects, such as drawer_unit (see the docs' "Object gallery").
+        what: A scene file (.yaml or .json, see the docs' "Act in a scene"); a mesh file; a URDF or
+            MJCF file; a robot's name; hinge, slider_chain or pendulum; or a category of objects,
+            such as drawer_unit (see the docs' "Object gallery").
         output: GLB, USD, PC2, NPZ (with energies, contacts and coordinates), MP4, GIF, or a folder.
         push: "point, force, time": three metres, a side (top, bottom, left, right, front, back) or
             a link's name; three newtons; seconds it lasts, or start and length. May be repeated.
@@ -67,14 +70,15 @@ def simulate_command(
         pin: A side of a soft solid or a sheet that is fixed. May be repeated.
         floating: Set a body with joints free, which otherwise stands fast.
         init_q: "coordinate=value" (rad or m) where a joint is at the start. May be repeated.
-        seconds: How long.
-        fps: Frames per second of the result.
-        dt: Longest time step, s.
+        seconds: How long; 3, or what the scene file says.
+        fps: Frames per second of the result; 30, or what the scene file says.
+        dt: Longest time step, s; 1/240, or what the scene file says.
         integrator: variational, unless to compare.
         up: The axis that points up in a mesh file; y by default, or what a DAE file states.
         weights: Of learned and articulated bodies: a name that ships, a file, a folder or a hub id.
         size: Metres of the diagonal of a mesh file's bounding box; the file's own if not given.
         seed: Of an object category.
+        camera: Of a scene file: the view that a movie shows; its first one if not given.
         plot: Draw the energies over time into this image.
         json: Print JSON for machines.
     """
@@ -85,6 +89,37 @@ def simulate_command(
     from kin4d.dynamics.scene import Actor, Scene
     from kin4d.dynamics.simulation import DivergedError
 
+    if Path(what).suffix.lower() in (".yaml", ".yml", ".json"):
+        given = {
+            "push": push, "gravity": gravity, "ground": ground, "height": height, "wind": wind,
+            "material": material, "pin": pin, "floating": floating, "init-q": init_q, "up": up,
+            "size": size,
+        }  # fmt: skip
+        refused = [f"--{name}" for name, value in given.items() if value]
+        if refused:
+            raise InputError(
+                "a scene file says what takes part and what acts on it",
+                value=", ".join(refused),
+                allowed="--output, --seconds, --fps, --dt, --integrator, --camera, --plot, --json",
+            )
+        run_scene_file(
+            Path(what),
+            output,
+            seconds=seconds,
+            fps=fps,
+            dt=dt,
+            integrator=integrator,
+            camera=camera,
+            plot=plot,
+            as_json=json,
+        )
+        return
+    if camera:
+        raise InputError("cameras are named in scene files", value=camera)
+    seconds, fps, dt = (
+        default if value is None else value
+        for value, default in ((seconds, 3.0), (fps, 30.0), (dt, 1 / 240))
+    )
     chosen = materials.material(material) if material else None
     body = load(
         what,
@@ -115,10 +150,10 @@ def simulate_command(
     try:
         run = mechanics.simulate(scene, seconds=seconds, dt=dt, fps=fps, integrator=integrator)
     except DivergedError as error:
-        _write(error.simulation, output, plot)
+        write_run(error.simulation, output, plot)
         print_warning(f"the {len(error.simulation.clip)} frames so far are in {output}")
         raise
-    _write(run, output, plot)
+    write_run(run, output, plot)
     _report(run, body, output, plot, as_json=json)
 
 
@@ -144,18 +179,6 @@ def _initial_q(body: Body, texts: tuple[str, ...]):
                 allowed=f"{low:g} to {high:g}",
             )
     return q
-
-
-def _write(run: Simulation, output: Path, plot: Path | None) -> None:
-    save_clip_output(run.clip, output)
-    if plot is not None:
-        from kin4d.export.video import write_image
-        from kin4d.render.plot import plot_lines
-
-        tracks = run.clip.diagnostics
-        lines = {name: tracks[name] for name in ("kinetic", "potential")}
-        image = plot_lines(run.clip.times, {**lines, "sum": run.energy}, title="energy", unit="J")
-        write_image(image, plot)
 
 
 def _report(run: Simulation, body: Body, output: Path, plot: Path | None, *, as_json: bool) -> None:

@@ -22,7 +22,7 @@ from kin4d.dynamics.forces.force import (
 from kin4d.dynamics.phase_state import PhaseState
 from kin4d.dynamics.scene import Actor
 from kin4d.dynamics.scene_state import ActorState, Halving
-from kin4d.dynamics.small_linalg import velocity_from_momentum
+from kin4d.dynamics.small_linalg import velocity_from_momentum, write_inverse
 from kin4d.dynamics.total_forces import ForceAccumulator, TotalForces
 from kin4d.dynamics.variational_step import LIMIT_STEP_TOO_LONG, OK, chord_step, variational_step
 from kin4d.errors import InputError
@@ -138,6 +138,14 @@ class CompiledActor:
             end = tuple(np.empty_like(array) for array in start)
             status = chord_step.py_func(kinematics.data, start, h, *acting, tolerances, end)
         return status, PhaseState.from_arrays(kinematics, end)
+
+    def pushed(self, state: ActorState, impulse: np.ndarray) -> ActorState:
+        """The state after generalised impulses [k] (N s or N m s)."""
+        return state.with_momentum(state.phase.p + impulse)
+
+    def write_inverse_mass(self, state: ActorState, h: float, out: np.ndarray) -> None:
+        """Write the inverse mass matrix [k, k], with what stiffness adds in a step h."""
+        write_inverse(state.phase.mass_matrix, state.forces.stiffness, 0.25 * h * h, out)
 
     def rewrap(self, phase: PhaseState) -> PhaseState:
         """The same state with a shorter rotation vector, if the body floats and has turned far."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 
@@ -14,7 +14,9 @@ from kin4d.bodies.capabilities import RigidLinks, body_name, fixed_base
 from kin4d.dynamics.contact.collision_shape import CollisionGeometry
 from kin4d.dynamics.forces import Damping, Force, Gravity, Limits
 from kin4d.dynamics.materials import Material, material
+from kin4d.dynamics.motion import PrescribedMotion
 from kin4d.errors import InputError
+from kin4d.geometry.camera import Camera
 from kin4d.geometry.mesh import Mesh
 
 _NEUTRAL = Material(name="neutral", damping=0.0)
@@ -35,8 +37,14 @@ class Actor:
         forces: See `kin4d.dynamics.forces`.
         q: [k] coordinates at the start; the body's rest if not given.
         qd: [k] their velocity (1/s); zero if not given.
+        motion: Where the coordinates are at every time, if they do not follow from forces: the
+            actor pushes others and nothing pushes it.
         mass: Total kg, if not the body's own. `material.mass_of(mesh)` is that of a mesh.
         contacts: How many points of the surface can touch something; 0 for no collision.
+        contact_links: The links that can touch something; all if empty. All contact points are on
+            these: a gripper alone is followed more finely than with the arm that carries it.
+        contact_cells: Cells of distance fields along the bounding-box diagonal: more see thinner
+            parts, and take time and memory with their cube.
     """
 
     body: Body
@@ -46,8 +54,11 @@ class Actor:
     forces: Sequence[Force] = ()
     q: np.ndarray | Sequence[float] | None = None
     qd: np.ndarray | Sequence[float] | None = None
+    motion: PrescribedMotion | None = None
     mass: float | None = None
     contacts: int = 512
+    contact_links: Sequence[str] = ()
+    contact_cells: int = 40
 
     def __post_init__(self) -> None:
         name = self.name or body_name(self.body)
@@ -72,6 +83,21 @@ class Actor:
                 allowed="kilograms, > 0",
                 hint="give its links inertials, or a density",
             )
+        if self.motion is not None:
+            # What the motion itself says is what an actor that is copied has.
+            chosen = {
+                "q": self.q is not None and not np.array_equal(self.q, self.motion.at(0.0)),
+                "qd": self.qd is not None and np.any(self.qd),
+                "forces": bool(self.forces),
+            }
+            given = [what for what, other in chosen.items() if other]
+            if given:
+                raise InputError(
+                    f"'{name}' follows a prescribed motion and takes no {', '.join(given)}",
+                    hint="leave them out: the motion says where it is",
+                )
+            self.motion.force_limits(self.body)  # refuses one of another body
+            object.__setattr__(self, "q", self.motion.at(0.0))
         for what in ("q", "qd"):
             value = getattr(self, what)
             if value is None:
@@ -82,8 +108,19 @@ class Actor:
             if value.ndim != 1:
                 raise InputError(f"{what} of '{name}' must be [k]", value=tuple(value.shape))
             object.__setattr__(self, what, value.numpy().copy())
-        if self.contacts < 0:
-            raise InputError(f"contacts of '{name}'", value=self.contacts, allowed=">= 0")
+        for what, least in (("contacts", 0), ("contact_cells", 8)):
+            if getattr(self, what) < least:
+                raise InputError(
+                    f"{what} of '{name}'", value=getattr(self, what), allowed=f">= {least}"
+                )
+        skin, links = self.body.skin, list[str]()
+        if skin is not None and skin.is_rigid:
+            links = [skin.names[i] for i in np.unique(skin.joints[:, 0])]
+        if unknown := sorted(set(self.contact_links) - set(links)):
+            raise InputError(
+                f"'{name}' has no link '{unknown[0]}' that could touch something",
+                allowed=", ".join(links) or "none: it is not made of links",
+            )
 
     def all_forces(self, shared: Sequence[Force]) -> tuple[Force, ...]:
         """Its own forces, those shared by the scene, and what always holds."""
@@ -107,7 +144,9 @@ class Actor:
     @cached_property
     def collision(self) -> CollisionGeometry:
         """Contact points and distance fields, computed on first use and kept for further runs."""
-        return CollisionGeometry(self.body, self.contacts)
+        return CollisionGeometry(
+            self.body, self.contacts, links=self.contact_links, cells=self.contact_cells
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +161,7 @@ class Scene:
         gravity: Whether bodies fall (along -z); True, False, or [3] m/s^2.
         surface: Material of ground and obstacles; None for each actor's own.
         contact: Whether actors touch each other.
+        cameras: Views by name, for `Clip.render`.
     """
 
     actors: Sequence[Actor | Body]
@@ -132,6 +172,7 @@ class Scene:
     gravity: bool | Sequence[float] = True
     surface: Material | str | None = None
     contact: bool = True
+    cameras: Mapping[str, Camera] = field(default_factory=dict)
     _gravity: tuple[Force, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
@@ -162,6 +203,12 @@ class Scene:
     def named_actors(self) -> tuple[Actor, ...]:
         """The actors, each with a name of its own."""
         return tuple(actor for actor in self.actors if isinstance(actor, Actor))
+
+    @property
+    def gravity_acceleration(self) -> np.ndarray:
+        """[3] m/s^2; zero without gravity."""
+        forces = [force.acceleration for force in self._gravity if isinstance(force, Gravity)]
+        return np.sum(forces, axis=0) if forces else np.zeros(3)
 
     @property
     def shared_forces(self) -> tuple[Force, ...]:

@@ -11,6 +11,7 @@ from kin4d.dynamics.compiled_actor import CompiledActor, DivergedStep
 from kin4d.dynamics.config import ContactConfig, StepConfig
 from kin4d.dynamics.contact.detector import ContactDetector
 from kin4d.dynamics.contact.solver import ContactSolver, PositionSolution
+from kin4d.dynamics.driven_actor import DrivenActor
 from kin4d.dynamics.integrators import Integrator
 from kin4d.dynamics.phase_state import PhaseState
 from kin4d.dynamics.scene import Scene
@@ -52,7 +53,11 @@ class Simulator:
         self._steps, self._contact = steps or StepConfig(), contact or ContactConfig()
         shared = scene.shared_forces
         self.actors = [
-            CompiledActor(actor, actor.all_forces(shared), self._steps, halve=tolerance is None)
+            DrivenActor(actor, self._steps)
+            if actor.motion is not None
+            else CompiledActor(
+                actor, actor.all_forces(shared), self._steps, halve=tolerance is None
+            )
             for actor in scene.named_actors
         ]
         self._no_contacts = np.zeros(len(self.actors), np.int64)
@@ -174,7 +179,7 @@ class Simulator:
         free = [self._move(*pair, time, h) for pair in zip(self.actors, begun, strict=True)]
         moved, solution = free, None
         for _ in range(self._contact.iterations):
-            solution = self._solver.solve_positions(begun, moved, h, warm_starts, solution)
+            solution = self._solver.solve_positions(begun, moved, time, h, warm_starts, solution)
             if solution.rows is None:
                 return moved, solution.warm_starts, self._no_contacts
             if not solution.rows.impulse.any():
@@ -200,13 +205,15 @@ class Simulator:
         for i, columns in enumerate(self._solver.columns):
             impulse = solution.impulse[columns]
             if impulse.any():
-                pushed = begun[i].with_momentum(begun[i].phase.p + impulse)
+                pushed = self.actors[i].pushed(begun[i], impulse)
                 out.append(self._move(self.actors[i], pushed, time, h))
             else:
                 out.append(free[i])
         return out
 
     def _move(self, actor: CompiledActor, state: ActorState, time: float, h: float) -> ActorState:
+        if isinstance(actor, DrivenActor):
+            return actor.follow(state, time, h)
         moved = self.integrator.move(actor, state, time, h)
         if moved is None:
             raise DivergedStep(f"no solution for the coordinates of '{actor.name}'")

@@ -85,10 +85,10 @@ class LinkAssets:
         self.excluded = self._excluded()
 
     def write(self, folder: Path) -> None:
-        """Write all files into `folder`, which is made."""
+        """Write all files into `folder`, which is made if it is not there."""
         import trimesh
 
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         for visuals in self.visuals.values():
             for visual in visuals:
                 save_mesh(visual.mesh, folder / visual.file)
@@ -116,7 +116,7 @@ class LinkAssets:
             image = material.textures.get("base_color") if part.uv is not None else None
             texture = None
             if image is not None:
-                file = f"texture{len(self._textures)}.png"
+                file = f"{stem}_texture{len(self._textures)}.png"
                 texture = self._textures.setdefault(id(image), (file, image))[0]
             suffix = f"__m{indices[0]}" if len(looks) > 1 else ""
             visuals.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
@@ -28,7 +29,19 @@ def mjcf_text(assets: LinkAssets, *, folder: str) -> str:
     group 3. The key frame "home" is the body's rest.
     """
     body = assets.body
-    root = Element("mujoco", model=body.name)
+    root = mjcf_root(body.name, folder=folder)
+    add_assets(SubElement(root, "asset"), assets)
+    add_bodies(SubElement(root, "worldbody"), assets)
+    add_exclusions(root, assets)
+    add_followers(root, body)
+    if body.coordinates:
+        _add_home(root, body)
+    return document(root)
+
+
+def mjcf_root(name: str, *, folder: str) -> Element:
+    """A model without anything in it, whose files are in `folder`."""
+    root = Element("mujoco", model=name)
     SubElement(
         root,
         "compiler",
@@ -45,19 +58,19 @@ def mjcf_text(assets: LinkAssets, *, folder: str) -> str:
     SubElement(visual, "geom", type="mesh", contype="0", conaffinity="0", group="2", mass="0")
     collision = SubElement(defaults, "default", {"class": "collision"})
     SubElement(collision, "geom", type="mesh", group="3", mass="0")
-    _add_assets(SubElement(root, "asset"), assets)
-    _add_bodies(SubElement(root, "worldbody"), assets)
+    return root
+
+
+def add_exclusions(root: Element, assets: LinkAssets) -> None:
+    """Pairs of links that do not collide."""
     if assets.excluded:
         contact = SubElement(root, "contact")
         for first, second in assets.excluded:
             SubElement(contact, "exclude", body1=_body_name(first), body2=_body_name(second))
-    _add_followers(root, body)
-    if body.coordinates:
-        _add_home(root, body)
-    return document(root)
 
 
-def _add_assets(parent: Element, assets: LinkAssets) -> None:
+def add_assets(parent: Element, assets: LinkAssets) -> None:
+    """Materials, textures and meshes."""
     textures = {v.texture for visuals in assets.visuals.values() for v in visuals} - {None}
     for texture in sorted(textures):  # pyright: ignore[reportArgumentType]
         SubElement(parent, "texture", name=texture, type="2d", file=texture)
@@ -74,7 +87,8 @@ def _add_assets(parent: Element, assets: LinkAssets) -> None:
             SubElement(parent, "mesh", name=file, file=file)
 
 
-def _add_bodies(world: Element, assets: LinkAssets) -> None:
+def add_bodies(world: Element, assets: LinkAssets) -> Element:
+    """Bodies, joints and geoms; returns the root link's element."""
     body = assets.body
     joints = {joint.child: joint for joint in body.joints}
     passive = joint_dynamics(body, assets.inertials)
@@ -107,6 +121,7 @@ def _add_bodies(world: Element, assets: LinkAssets) -> None:
             SubElement(element, "geom", {"class": "visual"}, mesh=visual.file, material=visual.file)
         if name in assets.hull_files:
             SubElement(element, "geom", {"class": "collision"}, mesh=assets.hull_files[name])
+    return elements[body.order[0]]
 
 
 def _add_joint(parent: Element, joint: Joint, passive: JointDynamics) -> None:
@@ -126,7 +141,7 @@ def _add_joint(parent: Element, joint: Joint, passive: JointDynamics) -> None:
         element.set("range", numbers(np.clip(joint.limits, -1e6, 1e6)))
 
 
-def _add_followers(root: Element, body: KinematicTree) -> None:
+def add_followers(root: Element, body: KinematicTree) -> None:
     """Joints that follow others, as equality constraints."""
     drive = body.drive
     equality = None
@@ -154,11 +169,15 @@ def _add_followers(root: Element, body: KinematicTree) -> None:
 
 
 def _add_home(root: Element, body: KinematicTree) -> None:
-    """The rest pose; joints in the order of the bodies, as MuJoCo counts them."""
-    values = rest_values(body)
-    moving = {joint.child: joint.name for joint in body.joints if joint.kind != "fixed"}
-    q = [values[moving[name]] for name in _depth_first(body) if name in moving]
+    """The rest pose."""
+    q = joint_positions(body, rest_values(body))
     SubElement(SubElement(root, "keyframe"), "key", name="home", qpos=numbers(q))
+
+
+def joint_positions(body: KinematicTree, values: Mapping[str, float]) -> list[float]:
+    """Values of joints in the order of the bodies, as MuJoCo counts them."""
+    moving = {joint.child: joint.name for joint in body.joints if joint.kind != "fixed"}
+    return [values[moving[name]] for name in _depth_first(body) if name in moving]
 
 
 def _depth_first(body: KinematicTree) -> list[str]:

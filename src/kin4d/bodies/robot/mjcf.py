@@ -29,14 +29,20 @@ _CONNECT, _WELD, _JOINT = range(3)
 
 def read_mjcf(path: str | Path) -> RobotSpec:
     """Read an MJCF file; see `RobotBody.from_mjcf`."""
+    with reading(path, "MJCF file"):
+        return open_mjcf(path).description(Path(path).stem)
+
+
+def open_mjcf(path: str | Path) -> MjcfReader:
+    """A reader of the compiled model of a file."""
     path = Path(path)
     mujoco = require("mujoco", extra="sim", purpose="reading MJCF")
     with reading(path, "MJCF file"):
         check_files(path)
-        return _Reader(mujoco, compile_mjcf(mujoco, path)).description(path.stem)
+        return MjcfReader(mujoco, compile_mjcf(mujoco, path))
 
 
-class _Reader:
+class MjcfReader:
     """A compiled model, read piece by piece."""
 
     def __init__(self, mujoco: Any, model: Any) -> None:
@@ -66,7 +72,7 @@ class _Reader:
             parent = self.bodies[model.site_bodyid[site]]
             links.append(Link(label))
             joints.append(_weld(parent, label, sites[site]))
-        driven = self._driven()
+        driven = self.driven_joints()
         joints, loops = self._equalities(joints, driven)
         joints, gap = close_loops(links, joints, loops, driven=driven, springs=self._springs())
         return RobotSpec(name, links, joints, rest=self._home(joints), loop_gap=gap)
@@ -123,7 +129,7 @@ class _Reader:
         inertia = axes[:3, :3] @ np.diag(model.body_inertia[body]) @ axes[:3, :3].T
         return Inertial(float(model.body_mass[body]), axes[:3, 3], inertia)
 
-    def _driven(self) -> set[str]:
+    def driven_joints(self) -> set[str]:
         """Joints that an actuator acts on, itself or through a fixed tendon."""
         model, types = self.model, self.mujoco.mjtTrn
         found: set[str] = set()

@@ -69,6 +69,19 @@ class RobotBody(ArticulatedBody):
             loop_gap=self.loop_gap,
         )
 
+    def placed(self, pose: np.ndarray) -> RobotBody:
+        """The same robot moved by the rigid transform `pose` [4, 4]."""
+        return RobotBody(
+            self.links,
+            self.joints,
+            q0=self._rest_values(),
+            root=pose @ self.root,
+            name=self.name,
+            end_effector=self.end_effector,
+            missing=self.missing,
+            loop_gap=self.loop_gap,
+        )
+
     @classmethod
     def from_urdf(
         cls,

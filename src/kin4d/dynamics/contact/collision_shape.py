@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -25,18 +26,32 @@ class CollisionGeometry:
     Args:
         body: The body.
         count: How many points of its surface can touch something.
+        links: Only these can touch something; all if empty.
         cells: Grid cells of distance fields along the bounding-box diagonal: more are finer, and
             take time and memory with their cube.
+
+    Attributes:
+        size: m, bounding-box diagonal of what can touch.
     """
 
-    def __init__(self, body: Body, count: int, *, cells: int = 40) -> None:
+    def __init__(
+        self, body: Body, count: int, *, links: Sequence[str] = (), cells: int = 40
+    ) -> None:
         self._body, self._count, self._cells = body, count, cells
-        self.size = body.rest.bbox_diagonal
+        self._links, mesh = frozenset(links), body.rest
+        self._faces = np.ones(len(mesh.faces), bool)
+        self.size = mesh.bbox_diagonal
+        if links:
+            assert body.skin is not None
+            numbers = [i for i, name in enumerate(body.skin.names) if name in self._links]
+            self._faces = np.isin(body.skin.joints[mesh.faces[:, 0], 0], numbers)
+            used = mesh.vertices[mesh.faces[self._faces].ravel()]
+            self.size = float(np.linalg.norm(np.ptp(used, axis=0))) if len(used) else self.size
 
     @cached_property
     def contact_points(self) -> SurfaceSamples:
         """The points of the surface that can touch something."""
-        return contact_points(self._body, self._count)
+        return contact_points(self._body, self._count, faces=self._faces)
 
     @cached_property
     def link_fields(self) -> list[tuple[int, DistanceField]]:
@@ -46,7 +61,7 @@ class CollisionGeometry:
         *_, frames, offsets = fold_fixed_joints(body)
         out = []
         for link, frame, offset in zip(body.links, frames, offsets, strict=True):
-            if link.mesh is None:
+            if link.mesh is None or (self._links and link.name not in self._links):
                 continue
             mesh = link.mesh.transformed(offset)
             spacing = max(self.size / self._cells, mesh.bbox_diagonal / (2 * self._cells))

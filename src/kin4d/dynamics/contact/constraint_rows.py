@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from kin4d.dynamics.contact.impulses import CONTACT, LIMIT, contact_frames
+from kin4d.dynamics.contact.impulses import CONTACT, LIMIT, MOTOR, contact_frames
 
 
 class ConstraintArrays(NamedTuple):
@@ -18,7 +18,7 @@ class ConstraintArrays(NamedTuple):
         jacobian: [N, 3, K].
         velocity: [N, 3] without impulses, m/s.
         target: [N, 3] m/s.
-        friction: [N].
+        friction: [N] Coulomb's coefficient; of motors the largest impulse, N s or N m s.
         bounce: [N] m/s with which the two sides have to separate.
         impulse: [N, 3] N s, a guess before `solve_impulses`, which replaces it.
     """
@@ -204,6 +204,25 @@ def limit_rows(
         table.velocity[at, 0] = sign * ((end[i] - start[i]) / h - velocity_change[column + i])
         table.target[at, 0] = -before * (1.0 / h if before > 0 else back)
         table.bounce[at] = limits[i, 2] * max(-sign * velocities[i], 0.0)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def motor_rows(table, first, columns, velocity, target, most):
+    """Motors over a step.
+
+    Args:
+        table: They are written here, from row `first` on.
+        first: See table.
+        columns: [N] which coordinates of all.
+        velocity: [N] mean over the step without impulses, 1/s.
+        target: [N] 1/s.
+        most: [N] largest impulse, N s or N m s.
+    """
+    for c in range(len(columns)):
+        at = first + c
+        _begin_limit(table, at, columns[c], 1.0)
+        table.kind[at], table.friction[at] = MOTOR, most[c]
+        table.velocity[at, 0], table.target[at, 0] = velocity[c], target[c]
 
 
 @numba.njit(cache=True, error_model="numpy")

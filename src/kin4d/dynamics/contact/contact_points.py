@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numba
 import numpy as np
 
@@ -13,8 +15,11 @@ from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import SurfaceSamples, sample_surface
 
 
-def contact_points(body: Body, count: int, *, max_vertices: int = 40_000) -> SurfaceSamples:
-    """`count` points of the rest surface (fewer if it has fewer), as evenly spread as can be.
+def contact_points(
+    body: Body, count: int, *, faces: np.ndarray | None = None, max_vertices: int = 40_000
+) -> SurfaceSamples:
+    """`count` points of the rest surface (fewer if it has fewer), as evenly spread as can be; only
+    on some of its `faces` [F], if given.
 
     Corners come first: up to three quarters of the points are vertices of the parts' convex hulls,
     which are what meets flat surfaces; the others are spread over vertices and triangles. Of meshes
@@ -23,6 +28,9 @@ def contact_points(body: Body, count: int, *, max_vertices: int = 40_000) -> Sur
     mesh, rng = body.rest, np.random.default_rng(0)
     if count == 0:
         return _vertices(mesh, np.zeros(0, np.int64))
+    own = np.arange(len(mesh.faces)) if faces is None else np.flatnonzero(faces)
+    if len(own) < len(mesh.faces):
+        mesh = Mesh(vertices=mesh.vertices, faces=mesh.faces[own], name=mesh.name)
     part = body.skin.joints[:, 0] if body.skin is not None else np.zeros(len(mesh.vertices), int)
     used = np.flatnonzero(np.bincount(mesh.faces.ravel(), minlength=len(mesh.vertices)))
     if len(used) > max_vertices:
@@ -40,7 +48,8 @@ def contact_points(body: Body, count: int, *, max_vertices: int = 40_000) -> Sur
     points = np.concatenate([mesh.vertices[corners], others.points(mesh.vertices)])
     left = min(count - len(corners), len(points) - len(corners))
     chosen = _farthest_from(points, len(corners), left) - len(corners)
-    return _join(_vertices(mesh, corners), _take(others, chosen))
+    found = _join(_vertices(mesh, corners), _take(others, chosen))
+    return replace(found, face=own[found.face])
 
 
 def nearest_surface_point(mesh: Mesh, at: Attachment, *, what: str) -> SurfaceSamples:

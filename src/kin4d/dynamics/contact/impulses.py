@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-CONTACT, LIMIT, TARGET = 0, 1, 2
+CONTACT, LIMIT, TARGET, MOTOR = 0, 1, 2, 3
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -14,7 +14,8 @@ def solve_impulses(table, count, inverses, sweeps, tolerance):
 
     A contact has normal velocity >= target and impulse >= 0, one of them exactly, and friction that
     opposes sliding within Coulomb's cone. A limit is a contact without friction. A position target
-    has all three velocities equal to it. Frames are a normal and two tangents.
+    has all three velocities equal to it. A motor has one velocity equal to its target, as far as an
+    impulse of at most `friction` achieves it. Frames are a normal and two tangents.
 
     Args:
         table: Constraints; its impulses are the first guess.
@@ -46,7 +47,7 @@ def solve_impulses(table, count, inverses, sweeps, tolerance):
     for _ in range(sweeps):
         worst = 0.0
         for c in range(n):
-            last = 1 if kind[c] == LIMIT else 3
+            last = 1 if kind[c] == LIMIT or kind[c] == MOTOR else 3
             for a in range(last):
                 u[a] = velocity[c, a] - target[c, a]
                 for i in range(k):
@@ -61,6 +62,9 @@ def solve_impulses(table, count, inverses, sweeps, tolerance):
                     impulse[c, a] += step
                     for b in range(3):
                         u[b] += inertia[c, b, a] * step
+            elif kind[c] == MOTOR:
+                wanted = old[0] - u[0] / inertia[c, 0, 0]
+                impulse[c, 0] = min(max(wanted, -friction[c]), friction[c])
             elif inertia[c, 0, 0] > 1e-300:
                 impulse[c, 0] = max(0.0, old[0] - u[0] / inertia[c, 0, 0])
                 if last == 3:

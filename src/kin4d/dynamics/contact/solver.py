@@ -24,6 +24,7 @@ from kin4d.dynamics.contact.constraint_rows import (
     empty_constraints,
     limit_rows,
     limit_velocity_rows,
+    motor_rows,
     position_rows,
     velocity_rows,
     warm_start_impulses,
@@ -31,8 +32,8 @@ from kin4d.dynamics.contact.constraint_rows import (
 from kin4d.dynamics.contact.contact_pairs import ContactPair, ContactSet
 from kin4d.dynamics.contact.detector import ContactDetector, PairContacts
 from kin4d.dynamics.contact.impulses import TARGET, limit_margin, solve_impulses
+from kin4d.dynamics.driven_actor import DrivenActor
 from kin4d.dynamics.scene_state import ActorState, WarmStart
-from kin4d.dynamics.small_linalg import write_inverse
 
 _NO_POINTS, _NO_JACOBIANS = np.zeros((0, 3)), np.zeros((0, 3, 0))
 States = Sequence[ActorState]
@@ -99,11 +100,18 @@ class ContactSolver:
         self.columns = [slice(a, b) for a, b in pairwise(ends)]
         self._width = ends[-1]
         self._no_impulse = np.zeros(self._width)
+        self._driven = [
+            (actor, number)
+            for number, actor in enumerate(actors)
+            if isinstance(actor, DrivenActor) and len(actor.yielding)
+        ]
+        self._motor_count = sum(len(actor.yielding) for actor, _ in self._driven)
 
     def solve_positions(
         self,
         start: States,
         end: States,
+        time: float,
         h: float,
         warm_starts: tuple[WarmStart, ...],
         previous: PositionSolution | None,
@@ -113,6 +121,7 @@ class ContactSolver:
         Args:
             start: Actors at the start of the step, ready for impulses.
             end: Where they end, with the `previous` impulses.
+            time: Seconds, of the start.
             h: Seconds.
             warm_starts: Of the last step.
             previous: What this returned for the same step before; None the first time.
@@ -127,6 +136,8 @@ class ContactSolver:
         count = contacts + sum(len(one.sides) for one in limits)
         targets = count
         count += sum(len(state.forces.position_targets) for state in end)
+        motors = count
+        count += self._motor_count
         if not count:
             return self._no_constraints(warm_starts)
         if previous is None or previous.inverse is None:
@@ -138,6 +149,7 @@ class ContactSolver:
             self._contact_rows(rows, found, warm_starts, start, end, change, h)
         self._limit_rows(rows, limits, start, end, change, h)
         self._target_rows(rows, targets, start, end, change, h)
+        self._motor_rows(rows, motors, start, end, change, time, h)
         impulse = self._solve(rows, count, inverse)
         kept = list(warm_starts)
         for number, impulses in _impulses(found, rows):
@@ -194,8 +206,8 @@ class ContactSolver:
         for number, impulses in _impulses(touching, rows):
             kept[number] = WarmStart(kept[number].position, impulses)
         states = [
-            state.with_momentum(state.phase.p + impulse[columns])
-            for state, columns in zip(end, self.columns, strict=True)
+            actor.pushed(state, impulse[columns])
+            for actor, state, columns in zip(self._actors, end, self.columns, strict=True)
         ]
         return states, tuple(kept), counts
 
@@ -220,7 +232,10 @@ class ContactSolver:
                     )
 
     def _is_free(self, found: list[PairContacts], states: States) -> bool:
-        """Whether nothing overlaps, is at a hard limit or has a target: then nothing has to act."""
+        """Whether nothing overlaps, is at a hard limit, has a target or a motor: then nothing has
+        to act."""
+        if self._motor_count:
+            return False
         for one in found:
             if not one.contacts.gap.min() >= 0:
                 return False
@@ -253,10 +268,8 @@ class ContactSolver:
     def _inverse_mass(self, states: States, h: float) -> np.ndarray:
         """[K, K] inverse mass matrices of all actors, with what stiffness adds in a step h."""
         out = np.zeros((self._width, self._width))
-        for state, columns in zip(states, self.columns, strict=True):
-            write_inverse(
-                state.phase.mass_matrix, state.forces.stiffness, 0.25 * h * h, out[columns, columns]
-            )
+        for actor, state, columns in zip(self._actors, states, self.columns, strict=True):
+            actor.write_inverse_mass(state, h, out[columns, columns])
         return out
 
     def _points(self, pair: ContactPair, states: States) -> np.ndarray:
@@ -350,6 +363,15 @@ class ContactSolver:
                 rows.velocity[first] = -(jacobian @ change)
                 rows.target[first] = (target - point) / h
                 first += 1
+
+    def _motor_rows(self, rows, first: int, start, end, change, time: float, h: float) -> None:
+        for actor, number in self._driven:
+            own, columns = actor.yielding, self.columns[number].start + actor.yielding
+            before, after = start[number].phase.q[own], end[number].phase.q[own]
+            target = (actor.motor_targets(time + h) - before) / h
+            velocity = (after - before) / h - change[columns]
+            motor_rows(rows, first, columns, velocity, target, h * actor.max_force)
+            first += len(own)
 
 
 def _velocities(states: States) -> np.ndarray:
