@@ -28,6 +28,7 @@ COMMANDS = (
     "imagine",
     "data",
     "train",
+    "serve-policy",
     "export",
     "view",
     "bench",
@@ -104,6 +105,7 @@ def _print_renamed(arguments: Sequence[str]) -> None:
 
 
 def _command(name: str):
+    name = name.replace("-", "_")
     module = importlib.import_module(f"kin4d.cli.{name}")
     return vars(module).get(f"{name}_command") or getattr(module, name)
 
