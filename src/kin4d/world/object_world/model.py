@@ -155,15 +155,25 @@ class ObjectWorldModel:
 
         Args: as of `predict_motion`.
         """
+        return self.imagine_parts(observation, part=part, seed=seed)[0]
+
+    def imagine_parts(
+        self, observation: Observation, *, part: np.ndarray | None = None, seed: int | None = None
+    ) -> tuple[PointmapVideo, PartMotion]:
+        """Predict the video, and the motion of the parts that it shows.
+
+        Args: as of `predict_motion`.
+        """
         observation = self.with_depth(clean_observation(observation))
-        frames = self.render(observation, self.predict_motion(observation, part=part, seed=seed))
+        motion = self.predict_motion(observation, part=part, seed=seed)
+        frames = self.render(observation, motion)
         if self.refinement is None:
             rgb = np.stack([frame.rgb for frame in frames])
             xyz = np.stack([frame.xyz for frame in frames])
         else:
             rgb, xyz = self.refinement.refine(observation, frames)
         rgb[0], xyz[0] = observation.image, observation.xyz
-        return PointmapVideo(
+        video = PointmapVideo(
             rgb=rgb,
             xyz=xyz,
             mask=np.stack([frame.robot for frame in frames]).astype(np.uint8) * ROBOT,
@@ -171,6 +181,7 @@ class ObjectWorldModel:
             fps=observation.robot.fps,
             names=("robot",),
         )
+        return video, motion
 
     def save(self, file: str | Path, metadata: dict[str, Any]) -> None:
         """Write all networks and their configs to one .safetensors file."""
