@@ -29,6 +29,7 @@ COMMANDS = (
     "data",
     "train",
     "serve-policy",
+    "evaluate-policy",
     "export",
     "view",
     "bench",
