@@ -86,7 +86,7 @@ class Levitation:
     def imagine(self, observation, *, seed=None) -> PointmapVideo:
         return self.imagine_parts(observation)[0]
 
-    def imagine_parts(self, observation, *, seed=None):
+    def imagine_parts(self, observation, *, seed=None, start=0):
         count = len(observation)
         above = observation.to_base(observation.xyz)[..., 2] > 0.01
         part = np.where(above & (observation.robot.mask[0] == 0), 0, -1)
@@ -95,9 +95,9 @@ class Levitation:
         motions[:, 0, :3, 3] = self.speed * np.arange(count)[:, None] * up
         xyz = np.tile(observation.xyz, (count, 1, 1, 1))
         xyz[:, part == 0] += motions[:, 0, None, :3, 3].astype(np.float32)
-        rgb = np.tile(observation.image, (count, 1, 1, 1))
+        rgb, mask = np.tile(observation.image, (count, 1, 1, 1)), observation.robot.mask
         video = PointmapVideo(
-            rgb=rgb, xyz=xyz, mask=observation.robot.mask, camera=observation.camera,
+            rgb=rgb[start:], xyz=xyz[start:], mask=mask[start:], camera=observation.camera,
             fps=observation.robot.fps, names=("robot",),
         )  # fmt: skip
         return video, PartMotion(part=part, motions=motions)

@@ -23,7 +23,7 @@ def evaluate_policy_command(
     timeout: float = 30.0,
     api_key: str | None = None,
     weights: str = "tiny",
-    window: int = 16,
+    window: int = 80,
     max_steps: int = 120,
     json: Path | None = None,
 ) -> None:

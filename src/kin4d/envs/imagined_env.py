@@ -33,9 +33,9 @@ class ImaginesParts(Protocol):
     """A world model that says how the parts move that its video shows."""
 
     def imagine_parts(
-        self, observation: Observation, *, seed: int | None = None
+        self, observation: Observation, *, seed: int | None = None, start: int = 0
     ) -> tuple[PointmapVideo, PartMotion]:
-        """The video, and the motion of its parts."""
+        """The video from frame `start` on, and the motion of the parts in all frames."""
         ...
 
 
@@ -44,7 +44,8 @@ class ImaginedEnv(TaskEnv):
 
     Args:
         weights: A world model, or what `load_world_model` takes.
-        window: Actions that are predicted from one frame.
+        window: Actions that are predicted from one frame. What a world model remembers, such as
+            a grasp, is lost where a window ends.
         sample: Seed of a sample of the world model; the most likely future if None.
         options: As for `TaskEnv`; the image has the size of the world model's.
     """
@@ -53,7 +54,7 @@ class ImaginedEnv(TaskEnv):
         self,
         *,
         weights: str | Path | WorldModel = "tiny",
-        window: int = 16,
+        window: int = 80,
         sample: int | None = None,
         **options: Any,
     ) -> None:
@@ -118,10 +119,10 @@ class ImaginedEnv(TaskEnv):
             language=scene.instruction,
             threads=1,
         )
-        video, parts = self.model.imagine_parts(observation, seed=self.sample)
+        video, parts = self.model.imagine_parts(observation, seed=self.sample, start=done)
         frames = track_bodies(self._bodies, xyz, parts, self._camera.pose)
         for t in range(done, len(q)):
-            self._now = (video.rgb[t], video.xyz[t], q[t])
+            self._now = (video.rgb[t - done], video.xyz[t - done], q[t])
             if scene.spec.success(ImaginedState(scene, self._first, frames[t], q[t])):
                 return t + 1 - done, True
         self._q = q

@@ -89,7 +89,7 @@ class WebsocketPolicy:
         """The answer to a message; `text` if the protocol answers it in words."""
         from websockets.exceptions import ConnectionClosed
 
-        data = pack_message(message)
+        data, answer = pack_message(message), None
         for attempt in range(2):
             if self._connection is None:
                 self._connect()
