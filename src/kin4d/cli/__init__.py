@@ -30,6 +30,8 @@ COMMANDS = (
     "imagine",
     "data",
     "train",
+    "serve-policy",
+    "evaluate-policy",
     "export",
     "view",
     "bench",
@@ -120,6 +122,7 @@ def _print_renamed(arguments: Sequence[str]) -> None:
 
 
 def _command(name: str):
+    name = name.replace("-", "_")
     module = importlib.import_module(f"kin4d.cli.{name}")
     return with_checked_ranges(vars(module)[f"{name}_command"])
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from kin4d.geometry.up_axis import UpAxis
 
 
-def print_result(text: str, data: dict[str, Any], *, as_json: bool) -> None:
-    """Print `text` for people, or `data` as JSON for machines."""
-    print(json_text(data) if as_json else text)
+def print_result(text: str, data: dict[str, Any], *, as_json: bool, flush: bool = False) -> None:
+    """Print `text` for people, or `data` as JSON for machines; `flush` if more is to come."""
+    print(json_text(data) if as_json else text, flush=flush)
 
 
 def print_warning(text: str) -> None:

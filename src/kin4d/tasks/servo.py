@@ -13,20 +13,23 @@ _TOLERANCE = (1e-4, 1e-3)
 _MAX_STEP = 0.25
 
 
-def servo_targets(arm: Arm, start: np.ndarray, actions: Actions) -> tuple[np.ndarray, float]:
+def servo_targets(
+    arm: Arm, start: np.ndarray, actions: Actions, *, pose: np.ndarray | None = None
+) -> tuple[np.ndarray, float]:
     """Coordinates [T, k] that carry out pose deltas, each solved from the one before.
 
     Args:
         arm: The robot.
         start: [k] where it stands.
         actions: Pose deltas in the world's axes, with the gripper's opening.
+        pose: [4, 4] commanded pose that the deltas start from; by default the one at `start`.
 
     Returns:
         The coordinates, and by how much (m, or rad / 10) the worst of them misses its pose: what
         is out of reach is approached as far as the arm goes.
     """
     deltas = values_to_poses(actions.values, actions.rotation)
-    poses = integrate(deltas, arm.grasp_pose(start), frame=actions.frame)
+    poses = integrate(deltas, arm.grasp_pose(start) if pose is None else pose, frame=actions.frame)
     found = track_poses(
         arm.body,
         poses,

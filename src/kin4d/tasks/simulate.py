@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,29 +50,34 @@ def simulate_task(scene: TaskScene, actions: Actions, *, frames: int = 49) -> Ro
     model, data = scene.model, scene.reset()
     targets, _ = servo_targets(scene.arm, scene.start, actions)
     controls = scene.controls(np.concatenate([scene.start[None], targets]))
-    steps = round(1 / (RATE * TIMESTEP * SUBSTEPS))
-    share = np.linspace(0, 1, SUBSTEPS + 1)[1:, None]
     total = len(actions) * SUBSTEPS
     wanted = np.round(np.linspace(0, total, frames)).astype(int)
     states = np.empty((frames, model.nq))
     bodies = np.tile(np.eye(4), (frames, model.nbody, 1, 1))
     frame = _record(data, wanted, 0, 0, states, bodies)
     for t in range(len(actions)):
-        ramp = controls[t] + share * (controls[t + 1] - controls[t])
-        for i in range(SUBSTEPS):
-            data.ctrl[:] = ramp[i]
-            mujoco.mj_step(model, data, nstep=steps)
+        for i in carry_out(model, data, controls[t], controls[t + 1]):
             if frame < frames and wanted[frame] == t * SUBSTEPS + i + 1:
                 mujoco.mj_kinematics(model, data)
                 frame = _record(data, wanted, t * SUBSTEPS + i + 1, frame, states, bodies)
     mujoco.mj_forward(model, data)
     return Rollout(
-        q=states[:, _columns(scene)],
+        q=states[:, arm_columns(scene)],
         poses=bodies,
         actions=actions,
         seconds=len(actions) / RATE,
         success=scene.success(data),
     )
+
+
+def carry_out(model: Any, data: Any, before: np.ndarray, after: np.ndarray) -> Iterator[int]:
+    """Simulate one action, from servo targets `before` [u] to `after`; yields after substeps."""
+    mujoco: Any = require("mujoco", extra="sim", purpose="doing tasks in simulation")
+    steps = round(1 / (RATE * TIMESTEP * SUBSTEPS))
+    for i, share in enumerate(np.linspace(0, 1, SUBSTEPS + 1)[1:]):
+        data.ctrl[:] = before + share * (after - before)
+        mujoco.mj_step(model, data, nstep=steps)
+        yield i
 
 
 def _record(data, wanted, now: int, frame: int, states: np.ndarray, bodies: np.ndarray) -> int:
@@ -84,7 +90,7 @@ def _record(data, wanted, now: int, frame: int, states: np.ndarray, bodies: np.n
     return frame
 
 
-def _columns(scene: TaskScene) -> list[int]:
+def arm_columns(scene: TaskScene) -> list[int]:
     """Where the arm's coordinates are in MuJoCo's qpos."""
     names = scene.arm.body.coordinates
     return [int(scene.model.joint(f"arm/{name}").qposadr[0]) for name in names]

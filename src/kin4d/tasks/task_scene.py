@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,6 +17,32 @@ from kin4d.tasks.servo import servo_targets
 from kin4d.tasks.trajectory import Trajectory, grasp_pose
 
 _ATTEMPTS, _REACHED = 60, 2e-3
+
+
+class TaskState(Protocol):
+    """What success tests ask of a state, simulated or imagined."""
+
+    def pose(self, name: str) -> np.ndarray:
+        """[4, 4] world pose of a body."""
+        ...
+
+    def position(self, name: str) -> np.ndarray:
+        """[3] m: where a body's frame is."""
+        ...
+
+    def joint(self, name: str) -> float:
+        """Value of a fixture's joint, rad or m."""
+        ...
+
+    @property
+    def grasp(self) -> np.ndarray:
+        """[3] m: where the grasp frame's origin is."""
+        ...
+
+    @property
+    def opening(self) -> float:
+        """Of the gripper: 0 closed to 1 open."""
+        ...
 
 
 class SimState:
@@ -75,7 +101,7 @@ class TaskSpec:
 
     instruction: str
     trajectory: Trajectory
-    success: Callable[[SimState], bool]
+    success: Callable[[TaskState], bool]
     objects: tuple[str, ...]
     focus: tuple[float, float, float] = (0.0, 0.0, 0.06)
     span: float = 0.5

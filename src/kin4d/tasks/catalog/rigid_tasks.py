@@ -18,7 +18,7 @@ from kin4d.tasks.catalog.placement import (
 )
 from kin4d.tasks.props import SQUAT, Geom, any_prop, block, bottle_prop, mesh_of, prop_material
 from kin4d.tasks.scene_builder import SceneBuilder
-from kin4d.tasks.task_scene import SimState, TaskSpec
+from kin4d.tasks.task_scene import TaskSpec, TaskState
 from kin4d.tasks.trajectory import Trajectory, above, grasp_pose
 
 _SHAPES = PartShapes(sides=16)
@@ -90,7 +90,7 @@ def push(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     trajectory.go(grasp_pose(np.array([*end, height]), yaw=hand), speed=0.16).wait(0.1)
     trajectory.translate((*(-0.03 * along), 0.05), speed=0.3)
 
-    def done(state: SimState) -> bool:
+    def done(state: TaskState) -> bool:
         return float(np.linalg.norm(state.position("object")[:2] - goal)) < 0.04
 
     return TaskSpec(
@@ -155,7 +155,7 @@ def pick_and_place(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     trajectory.grip(1.0, seconds=0.3)
     trajectory.translate((0, 0, 0.1), speed=0.4)
 
-    def done(state: SimState) -> bool:
+    def done(state: TaskState) -> bool:
         where = state.position("object")
         near = float(np.linalg.norm(where[:2] - goal)) < inner
         return near and 0.004 < where[2] < prop.half + 0.03 and state.opening > 0.6
@@ -188,7 +188,7 @@ def stack(builder: SceneBuilder, trajectory: Trajectory) -> TaskSpec:
     trajectory.grip(1.0, seconds=0.3)
     trajectory.translate((0, 0, 0.09), speed=0.4)
 
-    def done(state: SimState) -> bool:
+    def done(state: TaskState) -> bool:
         above = state.position("object") - state.position("base")
         level = abs(above[2] - upper.half - lower.half) < 0.01
         return level and float(np.linalg.norm(above[:2])) < 0.035 and state.opening > 0.6

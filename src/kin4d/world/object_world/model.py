@@ -144,11 +144,15 @@ class ObjectWorldModel:
         )
         return PartMotion(part=part, motions=motions)
 
-    def render(self, observation: Observation, motion: PartMotion) -> list[CompositeFrame]:
-        """Composite the frames of a part motion."""
+    def render(
+        self, observation: Observation, motion: PartMotion, *, start: int = 0
+    ) -> list[CompositeFrame]:
+        """Composite the frames of a part motion, from `start` on."""
         moving = parts_that_moved(observation.xyz, motion.part, motion.motions)
         compositor = Compositor(observation, motion.part, moving)
-        return [compositor.render(t, motion.motions[t][moving]) for t in range(len(observation))]
+        return [
+            compositor.render(t, motion.motions[t][moving]) for t in range(start, len(observation))
+        ]
 
     def imagine(
         self, observation: Observation, *, part: np.ndarray | None = None, seed: int | None = None
@@ -157,15 +161,31 @@ class ObjectWorldModel:
 
         Args: as of `predict_motion`.
         """
+        return self.imagine_parts(observation, part=part, seed=seed)[0]
+
+    def imagine_parts(
+        self,
+        observation: Observation,
+        *,
+        part: np.ndarray | None = None,
+        seed: int | None = None,
+        start: int = 0,
+    ) -> tuple[PointmapVideo, PartMotion]:
+        """Predict the video from frame `start` on, and the motion of all parts in all frames.
+
+        Args: otherwise as of `predict_motion`.
+        """
         observation = self.with_depth(clean_observation(observation))
-        frames = self.render(observation, self.predict_motion(observation, part=part, seed=seed))
+        motion = self.predict_motion(observation, part=part, seed=seed)
+        frames = self.render(observation, motion, start=start)
         if self.refinement is None:
             rgb = np.stack([frame.rgb for frame in frames])
             xyz = np.stack([frame.xyz for frame in frames])
         else:
             rgb, xyz = self.refinement.refine(observation, frames)
-        rgb[0], xyz[0] = observation.image, observation.xyz
-        return PointmapVideo(
+        if start == 0:
+            rgb[0], xyz[0] = observation.image, observation.xyz
+        video = PointmapVideo(
             rgb=rgb,
             xyz=xyz,
             mask=np.stack([frame.robot for frame in frames]).astype(np.uint8) * ROBOT,
@@ -173,6 +193,7 @@ class ObjectWorldModel:
             fps=observation.robot.fps,
             names=("robot",),
         )
+        return video, motion
 
     def save(self, file: str | Path, metadata: dict[str, Any]) -> None:
         """Write all networks and their configs to one .safetensors file."""

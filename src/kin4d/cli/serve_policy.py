@@ -1,0 +1,38 @@
+"""`kin4d serve-policy`: a policy over the openpi websocket protocol."""
+
+from __future__ import annotations
+
+from kin4d.cli.output import print_result
+
+
+def serve_policy_command(
+    *,
+    policy: str,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    api_key: str | None = None,
+    timeout: float = 30.0,
+    json: bool = False,
+) -> None:
+    """Answer observations with a policy's actions, in the protocol of openpi, until Ctrl-C.
+
+    Args:
+        policy: module:callable, expert, expert:SIGMA (noise in m per action), lerobot:PATH, or the
+            ws://host:port of another server.
+        host: Address to listen on; 0.0.0.0 for other machines too.
+        port: Port; 0 takes a free one and prints it.
+        api_key: Refuse connections without it.
+        timeout: s that another server may take for an answer.
+        json: Print the address as JSON.
+    """
+    from kin4d.policies.load import load_policy
+    from kin4d.policies.server import PolicyServer
+
+    loaded = load_policy(policy, timeout=timeout)
+    server = PolicyServer(loaded, host=host, port=port, api_key=api_key)
+    data = {"address": server.address, "policy": policy, "control": server.metadata["control"]}
+    print_result(f"{policy} at {server.address}; Ctrl-C ends it", data, as_json=json, flush=True)
+    try:
+        server.serve_forever()
+    finally:
+        server.close()

@@ -1,0 +1,1 @@
+"""Policies: callables, websocket servers and LeRobot checkpoints, and how to judge them."""
