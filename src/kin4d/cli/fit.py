@@ -85,8 +85,15 @@ def fit_command(
 def _points(path: Path) -> np.ndarray:
     """[M, 3] points of a .npy or plain text file."""
     try:
-        if path.suffix.lower() == ".npy":
-            return np.load(path, allow_pickle=False)
-        return np.loadtxt(path)[:, :3]
-    except (OSError, ValueError, IndexError) as error:
-        raise InputError(f"{path} holds no points: {error}") from error
+        numpy_file = path.suffix.lower() == ".npy"
+        points = np.load(path, allow_pickle=False) if numpy_file else np.loadtxt(path, ndmin=2)
+        points = np.asarray(points, np.float64)
+    except (OSError, ValueError, TypeError) as error:
+        # numpy's advice to allow pickle would run whatever code a stranger's file holds.
+        reason = "it is no array of numbers" if "pickle" in str(error) else error
+        raise InputError(f"{path} holds no points: {reason}") from error
+    if points.ndim != 2 or points.shape[1] < 3 or not len(points):
+        raise InputError(f"{path} holds no points", value=points.shape, allowed="[M, 3] numbers")
+    if not np.isfinite(points[:, :3]).all():
+        raise InputError(f"{path} holds points that are not finite")
+    return points[:, :3]
