@@ -37,3 +37,13 @@ def test_a_lid_is_lifted(capsys, tmp_path: Path, lift: tuple[float, float, float
     assert last[:, 2].max() == pytest.approx(0.27 + lift[2], abs=0.03)
     low = first[:, 2] < 0.205
     np.testing.assert_allclose(last[low], first[low], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "points", [np.zeros(3), np.zeros((0, 3)), np.zeros((4, 2)), np.full((4, 3), np.nan)]
+)
+def test_points_that_are_none_are_refused(capsys, tmp_path: Path, points: np.ndarray) -> None:
+    np.save(tmp_path / "p.npy", points)
+    target = tmp_path / "p.npy"
+    assert main(["fit", "hinge", "--target", str(target), "-o", str(tmp_path / "f.npz")]) == 2
+    assert "p.npy holds" in capsys.readouterr().err

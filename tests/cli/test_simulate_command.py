@@ -76,6 +76,7 @@ def test_a_pushed_door_opens(capsys, tmp_path: Path) -> None:
     ("options", "said"),
     [
         (["--push", "9 9 9, 1 0 0, 0.1"], "misses"),
+        (["--push", "door, nan 0 0, 0.1"], "three numbers"),
         (["--push", "1 0 0"], "a point, a force and a time"),
         (["--push", "nowhere, 1 0 0, 0.1"], "door"),
         (["--material", "cheese"], "rubber"),

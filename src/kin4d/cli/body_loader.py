@@ -76,6 +76,6 @@ def _numbers(text: str, counts: tuple[int, ...], what: str) -> tuple[float, ...]
         values = tuple(float(word) for word in text.split())
     except ValueError:
         values = ()
-    if len(values) not in counts:
+    if len(values) not in counts or not np.isfinite(values).all():
         raise InputError(what, value=text)
     return values

@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from kin4d.cli.output import load_clip_input, print_result, save_clip_output
-from kin4d.cli.ranges import Natural
+from kin4d.cli.ranges import Pixels
 from kin4d.geometry.up_axis import UpAxis
 
 
@@ -17,8 +17,8 @@ def export_command(
     *,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     up: UpAxis | None = None,
-    width: Natural = 720,
-    height: Natural = 480,
+    width: Pixels = 720,
+    height: Pixels = 480,
     json: bool = False,
 ) -> None:
     """Convert a clip to GLB, USD, PC2, an OBJ sequence, MP4 or GIF.

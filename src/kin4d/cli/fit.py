@@ -90,7 +90,10 @@ def read_points(path: Path) -> np.ndarray:
         if path.suffix.lower() == ".npy":
             points = read_array(path, what="file of points").astype(np.float64)
         else:
-            points = np.loadtxt(path, ndmin=2)[:, :3]
+            points = np.loadtxt(path, ndmin=2)
+        points = points[:, :3] if points.ndim == 2 else points
         if points.ndim != 2 or points.shape[1] != 3 or not len(points):
             raise ValueError(f"it holds numbers of shape {points.shape}, not [M, 3]")
+        if not np.isfinite(points).all():
+            raise ValueError("it holds points that are not finite")
         return points

@@ -26,10 +26,14 @@ class Range:
 
 AnyInt = Annotated[int, Range(-(10**15), 10**15)]
 Natural = Annotated[int, Range(0, 10**15)]
-"""For frames and pixels, whose number is also checked against memory."""
+Pixels = Annotated[int, Range(1, 10**15)]
+"""Of a side of an image; whether it fits is checked against memory."""
 Count = Annotated[int, Range(1, 10**7)]
+SurfacePoints = Annotated[int, Range(32, 10**6)]
+"""Of a shape; a network cannot tell a rotation from fewer."""
 Seed = Annotated[int, Range(0, 2**31 - 1)]
 Workers = Annotated[int, Range(0, 1024)]
+Threads = Annotated[int, Range(1, 1024)]
 Port = Annotated[int, Range(0, 2**16 - 1)]
 Fps = Annotated[float, Range(0.01, 1000)]
 """Frames per second."""

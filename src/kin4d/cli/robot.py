@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from kin4d.cli.output import check_memory, print_result, print_warning
-from kin4d.cli.ranges import Fps, Natural
+from kin4d.cli.ranges import Fps, Natural, Pixels
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def robot_command(
     link: str | None = None,
     fps: Fps | None = None,
     frames: Natural = 49,
-    size: tuple[Natural, Natural] = (720, 480),
+    size: tuple[Pixels, Pixels] = (720, 480),
     package_path: tuple[Path, ...] = (),
     robo4d: bool = False,
     json: bool = False,

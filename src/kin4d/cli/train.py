@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from kin4d.cli.output import print_result
-from kin4d.cli.ranges import Count, Share, Workers
+from kin4d.cli.ranges import Count, Share, SurfacePoints, Workers
 from kin4d.cli.train_codec import TrainCodec
 from kin4d.cli.train_diffusion import TrainDiffusion
 from kin4d.cli.train_joint_prior import TrainJointPrior
@@ -35,7 +35,7 @@ class TrainNeurok(TrainingOptions):
     """Object sources to sample from: the names `kin4d data objects` knows."""
     mix: tuple[Share, ...] = ()
     """Share of each source; equal by default."""
-    points: Count = 256
+    points: SurfacePoints = 256
     """Per shape."""
     batch: Count = 32
     """Shapes per step and process."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from kin4d.cli.ranges import Count, LearningRate, Seconds, Seed, Workers
+from kin4d.cli.ranges import Count, LearningRate, Seconds, Seed, Threads
 
 PROCESS_SEED = 7919
 """Added to the seed per process, so that no two share a stream."""
@@ -26,7 +26,7 @@ class TrainingOptions:
     """Learning rate, instead of the preset's."""
     seed: Seed = 0
     """Of weights, data and noise."""
-    threads: Workers = 1
+    threads: Threads = 1
     """CPU threads of the networks; two beside another busy program are slower than one."""
     save_every: Seconds = 180.0
     """Seconds between checkpoints."""
