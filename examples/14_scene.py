@@ -35,7 +35,7 @@ def main(output: Path = Path("out/examples")) -> None:
         fps=60,
         gripper=np.interp(at, times, openings),
     )
-    arm = kin4d.load("kin4d_arm")
+    arm = kin4d.load_robot("kin4d_arm")
     q, result = actions_to_q(actions, arm)
     print(result)
 

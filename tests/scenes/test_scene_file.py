@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import yaml
 
-from kin4d import InputError, load_scene
+from kin4d import Actions, InputError, load, load_scene
+from kin4d.episodes.formats.action_files import write_actions
 from kin4d.geometry.io.mesh_file import save_mesh
 from kin4d.geometry.primitives import box
 from kin4d.scenes import schema
@@ -120,12 +121,26 @@ def test_keyframes_pass_through_what_they_say(tmp_path: Path) -> None:
     import torch
 
     tool = actor.body.link_index("tcp")
-    poses = actor.body.link_poses(torch.from_numpy(actor.motion.q))[:, tool].numpy()
+    poses = actor.body.link_poses(torch.tensor(actor.motion.q))[:, tool].numpy()
     assert np.allclose(poses[0, :3, 3], [0.4, 0, 0.25], atol=1e-4)
     assert np.allclose(poses[-1, :3, 3], [0.4, 0.1, 0.25], atol=1e-4)
     assert np.allclose(poses[:, :3, 2], [0, 0, -1], atol=1e-3)
     assert actor.motion.q[0, -1] == pytest.approx(0.038)
     assert actor.motion.q[-1, -1] == pytest.approx(0)
+
+
+def test_a_file_of_actions_drives_a_robot(tmp_path: Path) -> None:
+    names = load("kin4d_arm").coordinates
+    values = np.linspace(0, 0.05, 6)[:, None] * np.ones(len(names) - 1)
+    actions = Actions(kind="joint_delta", values=values, fps=10, names=names[:-1])
+    write_actions(tmp_path / "actions.npz", actions)
+    arm = {"load": "kin4d_arm", "motion": {"actions": "actions.npz"}, "q": {"elbow": 0.5}}
+    (actor,) = load_scene(write(tmp_path, {"bodies": [arm]})).scene.named_actors
+    assert actor.motion is not None
+    assert (actor.motion.fps, len(actor.motion.q)) == (10, 7)
+    elbow = names.index("elbow")
+    assert np.allclose(actor.motion.q[:, elbow], 0.5 + np.append(0, values[:, 0].cumsum()))
+    assert np.ptp(actor.motion.q[:, -1]) == 0
 
 
 def test_the_schema_table_of_the_docs_has_every_key() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -56,7 +57,7 @@ def _from_actions(
     from kin4d.episodes.formats.action_files import read_actions
     from kin4d.scenes.build import scene_path
 
-    options = {} if spec.fps is None else {"fps": spec.fps}
+    options: dict[str, Any] = {} if spec.fps is None else {"fps": spec.fps}
     actions = read_actions(scene_path(folder, str(spec.actions)), **options)
     q, result = actions_to_q(actions, _robot(body, name), q_start=start)
     if result is not None:
