@@ -12,7 +12,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 TOPICS = (
     "learned_body articulate fit simulate contact robot_pointmaps inverse_kinematics calibration "
-    "episodes imagine training export scene"
+    "episodes imagine training export policy scene"
 )
 
 

@@ -199,7 +199,7 @@ def compare_worlds(
         [np.mean([both for key, both in pairs.items() if key[0] == name], 0) for name in names]
     )
     s, r = rates.T.tolist()
-    columns = [np.array(column, float) for column in zip(*pairs.values(), strict=True)]
+    columns = [[float(one) for one in column] for column in zip(*pairs.values(), strict=True)]
     return {
         **asdict(counts),
         "accuracy": counts.accuracy,

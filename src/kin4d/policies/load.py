@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
+from typing import Any
 
 from kin4d.errors import InputError
 from kin4d.policies.policy import Policy
@@ -63,7 +64,7 @@ def _imported(module: str, attribute: str) -> Policy:
             raise InputError(f"{module} has no '{attribute}'", allowed=FORMS)
         found = getattr(found, name)
     # A class is a policy once it is made; a function is one already.
-    policy = found() if isinstance(found, type) else found
+    policy: Any = found() if isinstance(found, type) else found
     if not callable(policy):
         raise InputError(f"{module}:{attribute} is not callable", allowed="obs -> [H, D] actions")
     return policy

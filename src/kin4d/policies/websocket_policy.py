@@ -89,13 +89,14 @@ class WebsocketPolicy:
         """The answer to a message; `text` if the protocol answers it in words."""
         from websockets.exceptions import ConnectionClosed
 
-        data, answer = pack_message(message), None
+        data, answer = pack_message(message), b""
         for attempt in range(2):
             if self._connection is None:
                 self._connect()
+            connection: Any = self._connection
             try:
-                self._connection.send(data)
-                answer = self._connection.recv(timeout=self.timeout)
+                connection.send(data)
+                answer = connection.recv(timeout=self.timeout)
                 break
             except TimeoutError:
                 self.close()

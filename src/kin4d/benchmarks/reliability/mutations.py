@@ -295,8 +295,8 @@ def _hdf5(data: bytes, rng: Rng) -> bytes:
     with h5py.File(stream, "r+") as file:
         names: list[str] = []
         file.visit(names.append)
-        one = file[names[rng.integers(len(names))]]
-        parent, key = one.parent, one.name.rpartition("/")[2]
+        one: Any = file[names[rng.integers(len(names))]]
+        parent, key = one.parent, str(one.name).rpartition("/")[2]
         how = int(rng.integers(5))
         if isinstance(one, h5py.Group):
             if how < 2:
