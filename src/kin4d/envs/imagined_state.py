@@ -74,7 +74,7 @@ def _part_of(body: TrackedBody, tree: KDTree, part_of_point: np.ndarray) -> int 
     if len(body.points) < _LEAST:
         return None
     distance, nearest = tree.query(body.points, distance_upper_bound=_NEAR)
-    found = part_of_point[nearest[np.isfinite(distance)]]
+    found = part_of_point[np.asarray(nearest)[np.isfinite(distance)]]
     # A part that touches only an edge of the body is another one.
     if len(found) < max(_LEAST, len(body.points) // 10):
         return None

@@ -129,7 +129,7 @@ class TaskEnv(gymnasium.Env):
         if not len(actions) or self._success:
             raise InputError("the episode is over", hint="call reset() first")
         clipped = actions.clip(self.action_space.low, self.action_space.high)  # pyright: ignore
-        outside = (np.abs(clipped - actions) > 1e-6).any(1)
+        outside = np.any(np.abs(clipped - actions) > 1e-6, axis=1)
         taken, self._success = self._carry_out(self._servo.targets(clipped))
         self._steps += taken
         self._clipped += int(outside[:taken].sum())

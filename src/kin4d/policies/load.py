@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from kin4d.errors import InputError
 from kin4d.policies.policy import Policy
@@ -65,6 +65,6 @@ def _imported(module: str, attribute: str) -> Policy:
         found = getattr(found, name)
     # A class is a policy once it is made; a function is one already.
     policy: Any = found() if isinstance(found, type) else found
-    if not callable(policy):
-        raise InputError(f"{module}:{attribute} is not callable", allowed="obs -> [H, D] actions")
-    return policy
+    if callable(policy):
+        return cast(Policy, policy)
+    raise InputError(f"{module}:{attribute} is not callable", allowed="obs -> [H, D] actions")

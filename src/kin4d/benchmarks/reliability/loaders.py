@@ -132,7 +132,8 @@ def _actions(name: str) -> Loader:
     def load(path: Path) -> Any:
         from kin4d.episodes.formats.action_files import read_actions
 
-        return read_actions(path, fps=10.0 if path.suffix == ".npy" else None)
+        options: dict[str, Any] = {"fps": 10.0} if path.suffix == ".npy" else {}
+        return read_actions(path, **options)
 
     return Loader(write, load)
 

@@ -306,7 +306,7 @@ def _hdf5(data: bytes, rng: Rng) -> bytes:
             for owner in (one, file["data"]) if how >= 2 else ():
                 for name in list(owner.attrs):
                     try:
-                        value = _dumps(mutate_value(json.loads(owner.attrs[name]), rng))
+                        value = _dumps(mutate_value(json.loads(str(owner.attrs[name])), rng))
                     except (ValueError, TypeError):
                         value = _WORDS[rng.integers(len(_WORDS))].replace("\0", "")
                     owner.attrs[name] = value[:60_000] if rng.random() < 0.9 else 3
