@@ -18,7 +18,9 @@ from kin4d.neurok.joint_prior import PRESETS, JointPrior
 from kin4d.objects.procedural.categories import make_object
 from kin4d.training.checkpoint import save_tensors
 
-ANY = ArticulateConfig(decoding=DecodingConfig(min_moves=0.0, min_together=0.9))
+ANY = ArticulateConfig(
+    decoding=DecodingConfig(min_moves=0.0, min_together=0.9), min_probability=0.0
+)
 """Everything moves: untrained weights are enough to see that bodies are sound."""
 
 

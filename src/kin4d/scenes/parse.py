@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from kin4d.errors import InputError
-from kin4d.scenes.schema import Range
+from kin4d.scenes.schema import Interval
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ def _plain(kind: type, data: Any, where: str) -> Any:
     return data
 
 
-def _in_range(value: Any, allowed: Range, where: str) -> Any:
+def _in_range(value: Any, allowed: Interval, where: str) -> Any:
     below = value <= allowed.low if allowed.open else value < allowed.low
     if below or value > allowed.high:
         text = f"> {allowed.low:g}" if allowed.open else f">= {allowed.low:g}"

@@ -15,7 +15,7 @@ from kin4d.loading import BodyType
 Vector = tuple[float, float, float]
 
 
-class Range(NamedTuple):
+class Interval(NamedTuple):
     """Least and greatest number allowed; `open` excludes the least."""
 
     low: float
@@ -23,8 +23,8 @@ class Range(NamedTuple):
     open: bool = False
 
 
-Positive = Annotated[float, Range(0, open=True)]
-Fraction = Annotated[float, Range(0, 1)]
+Positive = Annotated[float, Interval(0, open=True)]
+Fraction = Annotated[float, Interval(0, 1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class KeyframeSpec:
         gripper: Opening, 0 closed to 1 open.
     """
 
-    time: Annotated[float, Range(0)]
+    time: Annotated[float, Interval(0)]
     position: Vector | None = None
     rotation: Vector | None = None
     q: dict[str, float] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class PushSpec:
 
     point: Vector
     force: Vector
-    start: Annotated[float, Range(0)] = 0.0
+    start: Annotated[float, Interval(0)] = 0.0
     duration: Positive
 
 
@@ -127,13 +127,13 @@ class BodySpec:
     pin: tuple[str, ...] = ()
     seed: int = 0
     weights: str = "small"
-    dof: Annotated[int, Range(1)] | None = None
-    joint_damping: Annotated[float, Range(0)] = 0.0
+    dof: Annotated[int, Interval(1)] | None = None
+    joint_damping: Annotated[float, Interval(0)] = 0.0
     pushes: tuple[PushSpec, ...] = ()
     motion: MotionSpec | None = None
-    contacts: Annotated[int, Range(0)] = 512
+    contacts: Annotated[int, Interval(0)] = 512
     contact_links: tuple[str, ...] = ()
-    contact_cells: Annotated[int, Range(8, 400)] = 40
+    contact_cells: Annotated[int, Interval(8, 400)] = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,9 +177,9 @@ class CameraSpec:
     name: str = "camera"
     eye: Vector
     target: Vector
-    fov: Annotated[float, Range(1, 170)] = 45.0
-    width: Annotated[int, Range(16, 8192)] = 720
-    height: Annotated[int, Range(16, 8192)] = 480
+    fov: Annotated[float, Interval(1, 170)] = 45.0
+    width: Annotated[int, Interval(16, 8192)] = 720
+    height: Annotated[int, Interval(16, 8192)] = 480
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,4 +208,4 @@ class SceneSpec:
     wind: Vector | None = None
     seconds: Positive = 3.0
     fps: Positive = 30.0
-    dt: Annotated[float, Range(0, 1 / 30, open=True)] = 1 / 240
+    dt: Annotated[float, Interval(0, 1 / 30, open=True)] = 1 / 240
