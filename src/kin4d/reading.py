@@ -23,6 +23,7 @@ PIXELS = 100_000_000
 
 _TIMES_SIZE = 16  # a file may always take so many times the bytes it has
 _DEPTH, _VALUES = 100, 8_000_000  # of JSON: levels, and brackets and commas
+_DIGITS = 40  # of a whole number in JSON
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 
 
@@ -129,7 +130,13 @@ def parse_json(text: str | bytes) -> Any:
             raise ValueError(f"it is nested more than {_DEPTH} levels deep")
         if int(opened.sum()) + bare.count(b",") > _VALUES:
             raise ValueError(f"it holds more than {_VALUES:,} values")
-    return json.loads(data)
+    return json.loads(data, parse_int=_whole_number)
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise ValueError(f"a whole number has {len(digits)} digits, at most {_DIGITS} are read")
+    return int(digits)
 
 
 def array_bytes(stream: IO[bytes]) -> int:

@@ -1,18 +1,21 @@
-"""Damaged files of a few loaders: other files every time."""
+"""Damaged files of a few loaders; the slow test draws other files every time."""
 
 from __future__ import annotations
 
 import secrets
 
 import numpy as np
+import pytest
 
 from kin4d.benchmarks.reliability import run
 from kin4d.benchmarks.reliability.loaders import LOADERS
 from kin4d.benchmarks.reliability.mutations import mutate
 
 
-def test_no_damaged_file_ends_in_anything_but_a_result_or_our_error() -> None:
-    seed = secrets.randbits(32)
+@pytest.mark.parametrize(
+    "seed", [1, pytest.param(secrets.randbits(32), id="random", marks=pytest.mark.slow)]
+)
+def test_no_damaged_file_ends_in_anything_but_a_result_or_our_error(seed: int) -> None:
     quick = sorted(set(LOADERS) - {"diffusion weights"})  # diffusers takes long to import
     chosen = np.random.default_rng(seed).choice(quick, 2, replace=False).tolist()
     print(f"kin4d bench reliability --seed {seed} --count 25 --loaders {chosen}")

@@ -164,7 +164,7 @@ BAD = {
     "clip": (["export", "{text}.npz", "-o", "x.glb"], "clip"),
     "camera": (
         ["robot", "kin4d_arm", "--actions", "{actions}", "--camera", "{mesh}", "-o", "x"],
-        "not valid JSON",
+        "not a readable JSON file",
     ),
 }
 

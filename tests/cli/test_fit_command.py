@@ -46,4 +46,4 @@ def test_points_that_are_none_are_refused(capsys, tmp_path: Path, points: np.nda
     np.save(tmp_path / "p.npy", points)
     target = tmp_path / "p.npy"
     assert main(["fit", "hinge", "--target", str(target), "-o", str(tmp_path / "f.npz")]) == 2
-    assert "p.npy holds" in capsys.readouterr().err
+    assert "not a readable file of points" in capsys.readouterr().err

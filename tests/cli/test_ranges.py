@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import is_dataclass
 from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from kin4d.cli import COMMANDS, main
+from kin4d.cli import COMMANDS, _command, main
 from kin4d.cli.ranges import ranges_of
 
 # What the parser wants before it looks at a command's options.
@@ -22,6 +21,8 @@ REQUIRED = {
     "imagine": "--image x --robot x --actions x --camera x -o x",
     "export": "x.npz -o x.glb",
     "view": "x.npz",
+    "serve-policy": "--policy expert",
+    "evaluate-policy": "--policy expert",
     "data objects": "-o x",
     "data episodes": "-o x",
     "data preview": "-o x",
@@ -39,7 +40,7 @@ def options() -> dict[tuple[str, str], Any]:
     """Type hints by command and option, subcommands included."""
     found = {}
     for name in COMMANDS:
-        command = vars(importlib.import_module(f"kin4d.cli.{name}"))[f"{name}_command"]
+        command = _command(name)
         hints = get_type_hints(command, include_extras=True)
         for option, hint in hints.items():
             for kind, subcommand in subcommands(hint):

@@ -80,7 +80,7 @@ def test_a_pushed_door_opens(capsys, tmp_path: Path) -> None:
         (["--push", "1 0 0"], "a point, a force and a time"),
         (["--push", "nowhere, 1 0 0, 0.1"], "door"),
         (["--material", "cheese"], "rubber"),
-        (["--gravity", "--dt", 0], "time step"),
+        (["--gravity", "--dt", 0], "--dt is out of range"),
         (["--init-q", "door=9"], "outside its limits"),
         (["--init-q", "window=0.1"], "door"),
         (["--body-type", "solid"], "mesh files"),

@@ -162,5 +162,5 @@ def test_a_licence_is_found_or_asked_for(tmp_path: Path) -> None:
 def test_a_broken_animation_is_an_input_error(tmp_path: Path) -> None:
     tree = strip()
     tree["animations"][0]["channels"][0]["sampler"] = 9
-    with pytest.raises(InputError, match="not valid glTF"):
+    with pytest.raises(InputError, match="not a readable glTF"):
         load_animation(write(tmp_path / "strip.gltf", tree))

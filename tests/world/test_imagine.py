@@ -46,8 +46,11 @@ def test_bad_input_is_refused_with_its_value():
     for name in ("image", "robot", "actions", "camera", "depth"):
         with pytest.raises(InputError, match=f"{name} to imagine from .*'int'.*a path"):
             kin4d.imagine(**{**GIVEN, name: 3})
-    for file in (GIVEN["actions"], "missing.npy"):
-        with pytest.raises(InputError, match="cannot read the depth image"):
+    for file, message in (
+        (GIVEN["actions"], "not a readable image"),
+        ("missing.npy", "missing.npy does not exist"),
+    ):
+        with pytest.raises(InputError, match=message):
             kin4d.imagine(**{**GIVEN, "depth": file})
 
 

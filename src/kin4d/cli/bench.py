@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import tyro
 
 from kin4d.benchmarks import BENCHMARKS
-from kin4d.cli.ranges import Seed
+from kin4d.cli.ranges import Count, Seed
 from kin4d.errors import InputError
 from kin4d.files import write_json
 
@@ -28,7 +28,7 @@ def bench_command(
     episodes: Path | None = None,
     weights: tuple[str, ...] = (),
     images: Path | None = None,
-    count: int | None = None,
+    count: Count | None = None,
     loaders: tuple[str, ...] = (),
     gate: bool = False,
     list: bool = False,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kin4d.cli.output import print_warning
+from kin4d.cli.ranges import Count, Seed, Timeout
 from kin4d.errors import InputError
 
 
@@ -16,15 +17,15 @@ def evaluate_policy_command(
     policy: tuple[str, ...],
     env: tuple[str, ...] = ("kin4d/MuJoCo-v0", "kin4d/Imagined-v0"),
     tasks: tuple[str, ...] = ("lift", "push", "open_drawer", "press_button"),
-    episodes: int = 10,
-    seed: int = 920_000_000,
+    episodes: Count = 10,
+    seed: Seed = 920_000_000,
     arm: str = "kin4d_arm",
     preset: str | None = None,
-    timeout: float = 30.0,
+    timeout: Timeout = 30.0,
     api_key: str | None = None,
     weights: str = "tiny",
-    window: int = 80,
-    max_steps: int = 120,
+    window: Count = 80,
+    max_steps: Count = 120,
     json: Path | None = None,
 ) -> None:
     """Run policies from the same starts in MuJoCo and in imagination, and compare.

@@ -38,6 +38,8 @@ Port = Annotated[int, Range(0, 2**16 - 1)]
 Fps = Annotated[float, Range(0.01, 1000)]
 """Frames per second."""
 Seconds = Annotated[float, Range(0, 1e6)]
+Timeout = Annotated[float, Range(1e-3, 1e6)]
+"""s."""
 Step = Annotated[float, Range(1e-6, 1)]
 """Of a simulation, s."""
 Share = Annotated[float, Range(0, 1)]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from kin4d.cli.output import print_result
+from kin4d.cli.ranges import Port, Timeout
 
 
 def serve_policy_command(
     *,
     policy: str,
     host: str = "127.0.0.1",
-    port: int = 8000,
+    port: Port = 8000,
     api_key: str | None = None,
-    timeout: float = 30.0,
+    timeout: Timeout = 30.0,
     json: bool = False,
 ) -> None:
     """Answer observations with a policy's actions, in the protocol of openpi, until Ctrl-C.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -186,9 +186,9 @@ def _smooth(times: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray
 
 
 def _robot(body: Body, name: str) -> ArticulatedBody:
-    if not (isinstance(body, ArticulatedBody) and isinstance(body, EndEffector)):
+    if not isinstance(body, EndEffector):
         raise InputError(
             f"'{name}' is not a robot: only coordinates (q) can be given for it",
             allowed="a robot with an end effector",
         )
-    return body
+    return cast(ArticulatedBody, body)
