@@ -32,6 +32,8 @@ class TrainJointPrior(TrainingOptions):
     """Initial weights, with a new schedule; random by default."""
     decay: Share | None = None
     """Share of the steps, at the end, over which the learning rate falls to zero."""
+    cache: Path | None = None
+    """A folder that keeps the objects cut into pieces for the next run; cutting takes minutes."""
 
     def run(self) -> None:
         import torch
@@ -48,13 +50,20 @@ class TrainJointPrior(TrainingOptions):
         procedural, folders = articulated_source(), [urdf_source(one) for one in self.objects]
         pools = [
             PiecePool.procedural(
-                procedural, "train", each=self.each, share=1 - self.share if folders else 1.0
+                procedural,
+                "train",
+                each=self.each,
+                share=1 - self.share if folders else 1.0,
+                cache=self.cache,
             ),
-            *(PiecePool.files(one, "train", share=self.share / len(folders)) for one in folders),
+            *(
+                PiecePool.files(one, "train", share=self.share / len(folders), cache=self.cache)
+                for one in folders
+            ),
         ]
         held_out = [
-            PiecePool.procedural(procedural, "dev", each=4),
-            *(PiecePool.files(one, "dev") for one in folders),
+            PiecePool.procedural(procedural, "dev", each=4, cache=self.cache),
+            *(PiecePool.files(one, "dev", cache=self.cache) for one in folders),
         ]
         dev = {
             pool.name: [PieceStream([pool], seed=self.seed + 7)[i] for i in range(4)]

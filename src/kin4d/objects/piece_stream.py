@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from kin4d.neurok.piece_batch import JointTargets, PieceBatch
 from kin4d.objects.articulated_sample import ArticulatedSample
 from kin4d.objects.piece_augmentation import NO_AUGMENTATION, PieceAugmentation, random_scene
 from kin4d.objects.piece_batches import collate
+from kin4d.objects.piece_cache import cached_piece_objects
 from kin4d.objects.piece_composition import attached, without_some_parts
 from kin4d.objects.piece_object import PieceObject
 from kin4d.objects.piece_scene import PieceScene
@@ -38,35 +41,58 @@ class PiecePool:
 
     @classmethod
     def procedural(
-        cls, source: ProceduralSource, split: str, *, each: int, share: float = 1.0
+        cls,
+        source: ProceduralSource,
+        split: str,
+        *,
+        each: int,
+        share: float = 1.0,
+        cache: Path | None = None,
     ) -> PiecePool:
-        """The first `each` objects of a split of every category."""
-        objects = []
-        for category in source.categories:
-            if (category in UNSEEN_CATEGORIES) != (split == "unseen"):
-                continue
-            found = 0
-            for seed in range(40 * each):
-                if split_of(source.identity(category, seed)) == split:
-                    objects.append(_cut(source.make(category, seed), seed))
-                    found += 1
-                if found == each:
-                    break
-        return cls(source.name, objects, share)
+        """The first `each` objects of a split of every category; see `cached_piece_objects`."""
+        categories = [
+            one for one in source.categories if (one in UNSEEN_CATEGORIES) == (split == "unseen")
+        ]
+
+        def cut() -> list[PieceObject]:
+            return [
+                _cut(source.make(category, seed), seed)
+                for category in categories
+                for seed in _seeds(source, category, split, each)
+            ]
+
+        what = {"source": source.name, "categories": categories, "split": split, "each": each}
+        return cls(source.name, cached_piece_objects(cache, what, cut), share)
 
     @classmethod
-    def files(cls, source: FileSource, split: str | None, *, share: float = 1.0) -> PiecePool:
+    def files(
+        cls,
+        source: FileSource,
+        split: str | None,
+        *,
+        share: float = 1.0,
+        cache: Path | None = None,
+    ) -> PiecePool:
         """All objects of a split; those that cannot be read are left out with a notice."""
         if split == "train":
             check_trainable(source.identities)
-        objects = []
-        for index, identity in enumerate(source.identities):
-            if split is not None and split_of(identity) != split:
-                continue
-            try:
-                objects.append(_cut(source.load(index), index))
-            except Kin4dError as problem:
-                print(f"left out: {problem}", file=sys.stderr)
+        chosen = [
+            (index, who.name)
+            for index, who in enumerate(source.identities)
+            if split is None or split_of(who) == split
+        ]
+
+        def cut() -> list[PieceObject]:
+            objects = []
+            for index, _ in chosen:
+                try:
+                    objects.append(_cut(source.load(index), index))
+                except Kin4dError as problem:
+                    print(f"left out: {problem}", file=sys.stderr)
+            return objects
+
+        what = {"source": source.name, "objects": chosen}
+        objects = cached_piece_objects(cache, what, cut)
         if not objects:
             raise InputError(f"source '{source.name}' has nothing in split '{split}'")
         return cls(source.name, objects, share)
@@ -125,6 +151,13 @@ class PieceStream:
         pool = self.pools[int(rng.choice(len(self.pools), p=self._share))]
         obj = pool.objects[int(rng.integers(len(pool.objects)))]
         return without_some_parts(obj, rng) if rng.random() < self.vary.remove else obj
+
+
+def _seeds(source: ProceduralSource, category: str, split: str, count: int) -> list[int]:
+    """The first seeds of a category that are in a split."""
+    seeds = range(40 * count)
+    found = (seed for seed in seeds if split_of(source.identity(category, seed)) == split)
+    return list(islice(found, count))
 
 
 def _cut(sample: object, seed: int) -> PieceObject:
