@@ -6,6 +6,7 @@ face seen (-1 for none) and its depth in metres. What does not change between fr
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -160,10 +161,12 @@ def _warp_kernel(wp):
                         depth[y, x] = z
                         face[y, x] = f
 
-    rasterize.__annotations__ = {
-        "placed": wp.array(dtype=wp.vec3d),
-        "faces": wp.array(dtype=wp.vec3i),
-        "depth": wp.array2d(dtype=wp.float32),
-        "face": wp.array2d(dtype=wp.int32),
-    }
+    kinds = (
+        wp.array(dtype=wp.vec3d),
+        wp.array(dtype=wp.vec3i),
+        wp.array2d(dtype=wp.float32),
+        wp.array2d(dtype=wp.int32),
+    )
+    names = inspect.signature(rasterize).parameters
+    rasterize.__annotations__ = dict(zip(names, kinds, strict=True))
     return wp.Kernel(rasterize)
