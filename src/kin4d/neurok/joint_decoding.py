@@ -32,7 +32,7 @@ class DecodingConfig:
     """
 
     min_moves: float = 0.5
-    min_together: float = 0.5
+    min_together: float = 0.35
     max_hypotheses: int = 4
     same_axis_cosine: float = 0.985
     same_axis_distance: float = 0.1

@@ -24,8 +24,9 @@ SWEPT = 22
 PROFILE = 4
 """Numbers at every bin and either way."""
 
-_POINTS = 20  # of a part: half of them samples, half of them extreme points
-_OTHERS = 320  # points on the surface of what stays
+_POINTS = 32  # of a part: half of them samples, half of them extreme points
+_OTHERS = 640  # points on the surface of what stays
+_STRIDE = 5  # between the samples of neighbouring rows: shares no factor with their number
 _WIDTHS = (0.03, 0.12)  # lengths beside its way at which other surface counts
 _SKIN = 0.004  # lengths by which boxes are smaller than pieces: what only touches does not count
 
@@ -82,7 +83,7 @@ def _surface_profile(
     """
     stays = batch.area[parts.shape] * ~parts.carried
     piece = _spread(stays, _OTHERS)
-    slot = torch.arange(_OTHERS) * 5 % batch.points.shape[2]
+    slot = torch.arange(_OTHERS) * _STRIDE % batch.points.shape[2]
     others = batch.points[parts.shape[:, None], piece, slot]
     along, across = _joint_coordinates(own, point, axis, slides)
     other_along, other_across = _joint_coordinates(others, point, axis, slides)
@@ -103,7 +104,8 @@ def _surface_profile(
         place = place.flatten(1)[:, None].expand_as(counted)
         total = counted.new_zeros(*counted.shape[:2], len(ANGLE_BINS))
         rows.append(total.scatter_add_(2, place, counted))
-    return (torch.stack(rows, 1).mT * (20 / _POINTS)).log1p() / 3
+    # As many as there would be of 6400 pairs: the scale that weights are trained on.
+    return (torch.stack(rows, 1).mT * (6400 / (_POINTS * _OTHERS))).log1p() / 3
 
 
 def _joint_coordinates(
@@ -138,11 +140,11 @@ def _spread(weight: Tensor, count: int) -> Tensor:
 
 
 def _part_points(batch: PieceBatch, parts: Parts) -> Tensor:
-    """[M, 20, 3] points of the parts' own pieces, by area."""
+    """[M, 32, 3] points of the parts' own pieces, by area."""
     piece = _spread((batch.area[parts.shape] + 1e-6) * parts.members, _POINTS)
-    shape, slot = parts.shape[:, None], torch.arange(_POINTS // 2)
-    samples = batch.points[shape, piece[:, ::2], 2 * slot % batch.points.shape[2]]
-    extremes = batch.supports[shape, piece[:, 1::2], 2 * slot % batch.supports.shape[2]]
+    shape, slot = parts.shape[:, None], torch.arange(_POINTS // 2) * _STRIDE
+    samples = batch.points[shape, piece[:, ::2], slot % batch.points.shape[2]]
+    extremes = batch.supports[shape, piece[:, 1::2], slot % batch.supports.shape[2]]
     return torch.cat([samples, extremes], 1)
 
 
