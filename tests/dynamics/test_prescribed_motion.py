@@ -12,6 +12,8 @@ from kin4d.bodies.floating import FloatingBase
 from kin4d.bodies.inertial import Inertial
 from kin4d.bodies.joint import Joint
 from kin4d.bodies.rigid import RigidBody
+from kin4d.dynamics.integrators import Variational
+from kin4d.dynamics.simulator import Simulator
 from kin4d.geometry.primitives import box
 
 GRIPPY = Material(name="grippy", friction=0.5, restitution=0.0, damping=0.0)
@@ -85,6 +87,17 @@ def test_two_driven_actors_of_one_name_get_their_own() -> None:
     body = slider((SIDE, SIDE, SIDE), 0.1)
     scene = Scene([Actor(body, motion=travel(1.0)), Actor(body, motion=travel(2.0))])
     assert [actor.name for actor in scene.named_actors] == ["slider", "slider-2"]
+
+
+def test_a_driven_actor_can_be_given_another_motion() -> None:
+    body = slider((SIDE, SIDE, SIDE), 0.1)
+    simulator = Simulator(Scene([Actor(body, motion=travel(1.0))]), Variational(2), 0.1)
+    state = simulator.step(simulator.initial_state())
+    assert state.actors[0].phase.q == pytest.approx([0.1])
+    simulator.drive("slider", travel(3.0))
+    assert simulator.step(state).actors[0].phase.q == pytest.approx([0.6])
+    with pytest.raises(InputError, match="no driven actor"):
+        simulator.drive("crane", travel(1.0))
 
 
 def test_wrong_motions_are_refused() -> None:

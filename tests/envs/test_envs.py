@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from kin4d.envs import IMAGINED, MUJOCO
+from kin4d.dynamics.compiled_actor import DivergedStep
+from kin4d.dynamics.simulator import Simulator
+from kin4d.envs import ENVS, IMAGINED, MUJOCO, SCENE
 from kin4d.envs.env import make_env
 from kin4d.envs.imagined_env import ImaginedEnv
 from kin4d.envs.mujoco_env import MujocoEnv
+from kin4d.envs.scene_env import SceneEnv
 from kin4d.errors import InputError
+from kin4d.policies.evaluate import run_episode
 from kin4d.policies.scripted import ScriptedPolicy
 from kin4d.tasks.simulate import simulate_task
 from kin4d.tasks.task import named_task
@@ -45,7 +49,7 @@ def run_expert(env: Any, *, seed: int = SEED, horizon: int = 8) -> dict:
     return info
 
 
-@pytest.mark.parametrize("env", [MUJOCO, IMAGINED])
+@pytest.mark.parametrize("env", ENVS)
 def test_check_env_is_clean(env: str) -> None:
     made = make(env, render_mode="rgb_array", max_steps=3)
     with warnings.catch_warnings():
@@ -54,18 +58,19 @@ def test_check_env_is_clean(env: str) -> None:
     assert made.render().shape == (64, 96, 3)
 
 
-def test_both_have_the_same_spaces_tasks_and_starts() -> None:
-    truth, imagined = make(MUJOCO, task="push"), make(IMAGINED, task="push")
-    assert truth.observation_space == imagined.observation_space
-    assert truth.action_space == imagined.action_space
-    (first, _), (same, _) = truth.reset(seed=SEED), imagined.reset(seed=SEED)
-    assert truth.task_description == imagined.task_description
+@pytest.mark.parametrize("other", [IMAGINED, SCENE])
+def test_all_have_the_same_spaces_tasks_and_starts(other: str) -> None:
+    truth, env = make(MUJOCO, task="push"), make(other, task="push")
+    assert truth.observation_space == env.observation_space
+    assert truth.action_space == env.action_space
+    (first, _), (same, _) = truth.reset(seed=SEED), env.reset(seed=SEED)
+    assert truth.task_description == env.task_description
     assert truth.task_description.startswith("push the ")
     for name in ("depth", "pointmap", "agent_pos", "eef_pose"):
         np.testing.assert_array_equal(first[name], same[name])
     np.testing.assert_array_equal(first["pixels"]["front"], same["pixels"]["front"])
     assert not np.array_equal(truth.reset(seed=SEED + 1)[0]["depth"], first["depth"])
-    assert not hasattr(imagined, "_data")  # no simulator runs beside the world model
+    assert not hasattr(env, "_data")  # no simulator runs beside it
 
 
 def test_the_truth_is_the_simulation_of_tasks() -> None:
@@ -88,6 +93,35 @@ def test_an_expert_lifts_in_imagination_too_and_resting_does_not() -> None:
     rest = np.tile([0, 0, 0, 0, 0, 0, 1.0], (48, 1))
     *_, done, cut, info = env.step_chunk(rest)
     assert (done, cut, info["steps"], info["clipped_actions"]) == (False, True, 48, 0)
+
+
+@pytest.mark.parametrize("task", ["lift", "push", "open_drawer", "close_lid"])
+def test_experts_do_tasks_in_our_mechanics(task: str) -> None:
+    env = make(SCENE, task=task)
+    info = run_expert(env)
+    assert info["is_success"]
+    truth = make(MUJOCO, task=task)
+    assert abs(run_expert(truth)["steps"] - info["steps"]) <= 4
+    env.reset(seed=SEED)
+    env.step_chunk(np.tile([0, 0, 0, 0, 0, 0, 1.0], (20, 1)))
+    start, now = (
+        env._mechanics.body_poses(s) for s in (env._simulator.initial_state(), env._state)
+    )
+    assert np.abs(now - start).max() < 1e-3  # left alone, everything stays where it is
+
+
+def test_mechanics_that_fail_end_the_episode_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = make(SCENE, task="reach")
+
+    def diverge(state: Any) -> Any:
+        raise DivergedStep("momentum of 'object' is not finite")
+
+    policy = ScriptedPolicy()
+    env.reset(seed=SEED)
+    monkeypatch.setattr(Simulator, "step", lambda self, state: diverge(state))
+    outcome = run_episode(env, policy, seed=SEED, name="expert", world=SCENE)
+    assert (outcome.success, outcome.error) == (False, "diverged")
+    assert "momentum" in outcome.message
 
 
 def test_imagination_does_not_depend_on_how_actions_are_cut() -> None:
@@ -148,11 +182,13 @@ def test_useless_actions_are_errors(action: np.ndarray) -> None:
         (MUJOCO, {"render_mode": "human"}),
         (MUJOCO, {"max_steps": 0}),
         (IMAGINED, {"window": 0}),
+        (SCENE, {"width": 0}),
         (IMAGINED, {"height": 128}),
     ],
 )
 def test_wrong_options(env: str, options: dict) -> None:
-    kind: Any = MujocoEnv if env == MUJOCO else partial(ImaginedEnv, weights=world_model())
+    kinds: dict[str, Any] = {MUJOCO: MujocoEnv, SCENE: SceneEnv}
+    kind = kinds.get(env, partial(ImaginedEnv, weights=world_model()))
     with pytest.raises(InputError):
         kind(**options)
 

@@ -36,7 +36,8 @@ def evaluate_policy_command(
     Args:
         policy: ws://host:port, lerobot:PATH, module:callable, expert or expert:SIGMA (noise in m
             per action). Several may be given; three or more are correlated.
-        env: Environments; with both, statistics of their agreement are printed.
+        env: kin4d/MuJoCo-v0, kin4d/Scene-v0, kin4d/Imagined-v0. With the first and the last,
+            statistics of their agreement are printed.
         tasks: Names of tasks.
         episodes: Starts of each task.
         seed: First of their seeds. The world models that ship were not trained on seeds from
@@ -51,17 +52,15 @@ def evaluate_policy_command(
         json: Write outcomes and statistics to this file.
     """
     from kin4d.benchmarks.report import machine, versions
-    from kin4d.envs import IMAGINED, MUJOCO
+    from kin4d.envs import ENVS, IMAGINED, MUJOCO
     from kin4d.files import write_json
     from kin4d.policies.evaluate import compare_worlds, evaluate_policies, success_rates
     from kin4d.policies.load import load_policy
     from kin4d.tasks.task import named_task
 
     for name in env:
-        if name not in (MUJOCO, IMAGINED):
-            raise InputError(
-                "there is no such environment", value=name, allowed=f"{MUJOCO}, {IMAGINED}"
-            )
+        if name not in ENVS:
+            raise InputError("there is no such environment", value=name, allowed=", ".join(ENVS))
     for name in tasks:
         named_task(name)
     policies = {

@@ -13,6 +13,7 @@ from kin4d.dynamics.contact.detector import ContactDetector
 from kin4d.dynamics.contact.solver import ContactSolver, PositionSolution
 from kin4d.dynamics.driven_actor import DrivenActor
 from kin4d.dynamics.integrators import Integrator
+from kin4d.dynamics.motion import PrescribedMotion
 from kin4d.dynamics.phase_state import PhaseState
 from kin4d.dynamics.scene import Scene
 from kin4d.dynamics.scene_state import (
@@ -66,6 +67,20 @@ class Simulator:
             self._detector, self.actors, self._contact, h=h, tolerance=tolerance
         )
         self._detector.check_overlap(self.initial_state().actors)
+
+    def drive(self, name: str, motion: PrescribedMotion) -> None:
+        """Give a driven actor another motion, from its next step on.
+
+        Its times are those of the scene, and it limits the forces of the same coordinates.
+        """
+        for actor in self.actors:
+            if actor.name == name and isinstance(actor, DrivenActor):
+                actor.motion = motion
+                return
+        driven = [actor.name for actor in self.actors if isinstance(actor, DrivenActor)]
+        raise InputError(
+            "there is no driven actor of this name", value=name, allowed=", ".join(driven) or "none"
+        )
 
     def initial_state(self) -> SceneState:
         """The scene's start."""

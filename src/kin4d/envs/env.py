@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
-from kin4d.envs import IMAGINED, MUJOCO
+from kin4d.envs import ENVS, MUJOCO
 from kin4d.errors import InputError
 
 
@@ -24,13 +24,13 @@ def make_env(
     Args:
         n_envs: How many.
         use_async_envs: One process for each.
-        env: "kin4d/MuJoCo-v0" or "kin4d/Imagined-v0".
+        env: One of `kin4d.envs.ENVS`.
         options: Of the environment, such as `task`; see `kin4d.envs.task_env`.
     """
     if n_envs < 1:
         raise InputError("number of environments", value=n_envs, allowed=">= 1")
-    if env not in (MUJOCO, IMAGINED):
-        raise InputError("there is no such environment", value=env, allowed=f"{MUJOCO}, {IMAGINED}")
+    if env not in ENVS:
+        raise InputError("there is no such environment", value=env, allowed=", ".join(ENVS))
     makers = [partial(gymnasium.make, env, **options)] * n_envs
     kind = AsyncVectorEnv if use_async_envs else SyncVectorEnv
     return kind(makers, autoreset_mode=AutoresetMode.SAME_STEP)

@@ -132,8 +132,7 @@ class ImaginedState:
     @property
     def opening(self) -> float:
         """Commanded opening of the gripper: 0 closed to 1 open."""
-        arm = self._scene.arm
-        return float((self._q[arm.grip] - arm.closed) / (arm.opened - arm.closed))
+        return self._scene.arm.opening(self._q)
 
 
 _HINGE = 3  # mjtJoint.mjJNT_HINGE

@@ -26,6 +26,20 @@ from kin4d.tasks.trajectory import RATE
 _FAR = 10.0  # m, and rad: bounds of what is observed
 
 
+class WorldError(InputError):
+    """A world that cannot go on; an evaluation marks the episode and goes on with the next.
+
+    Args:
+        reason: "diverged".
+        what: What went wrong.
+        details: As for `InputError`.
+    """
+
+    def __init__(self, reason: str, what: str, **details: Any) -> None:
+        super().__init__(what, **details)
+        self.reason = reason
+
+
 class TaskEnv(gymnasium.Env):
     """A task in some world.
 
@@ -171,12 +185,11 @@ class TaskEnv(gymnasium.Env):
         arm = self.arm
         pose = arm.grasp_pose(q)
         points = np.nan_to_num(xyz, nan=0.0).clip(-_FAR, _FAR).astype(np.float32)
-        opening = (q[arm.grip] - arm.closed) / (arm.opened - arm.closed)
         rotation = Rotation.from_matrix(pose[:3, :3]).as_rotvec()
         return {
             "pixels": {"front": rgb},
             "depth": points[..., 2].clip(0),
             "pointmap": points,
-            "agent_pos": np.array([*q[list(arm.columns)], opening], np.float32),
+            "agent_pos": np.array([*q[list(arm.columns)], arm.opening(q)], np.float32),
             "eef_pose": np.array([*pose[:3, 3], *rotation], np.float32),
         }

@@ -115,6 +115,10 @@ class Arm:
         q[self.grip] = self.closed + opening * (self.opened - self.closed)
         return q
 
+    def opening(self, q: np.ndarray) -> float:
+        """Of the gripper at q [k]: 0 closed to 1 open."""
+        return float((q[self.grip] - self.closed) / (self.opened - self.closed))
+
     def grasp_pose(self, q: np.ndarray) -> np.ndarray:
         """[..., 4, 4] world pose of the grasp frame at q [..., k]."""
         with torch.no_grad():

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kin4d.envs.task_env import TaskEnv
+from kin4d.envs.task_env import TaskEnv, WorldError
 from kin4d.errors import InputError, Kin4dError
 from kin4d.policies.policy import Policy, PolicyError, StatefulPolicy, check_actions, policy_control
 from kin4d.policies.statistics import (
@@ -40,7 +40,7 @@ class EpisodeOutcome:
         steps: Actions carried out.
         clipped: Actions of these that were outside the action space.
         seconds: How long it took.
-        error: Reason of a `PolicyError` that ended it; "" if none did.
+        error: Reason of a `PolicyError` or `WorldError` that ended it; "" if none did.
         message: What the error said.
     """
 
@@ -79,7 +79,7 @@ def run_episode(
             actions = check_actions(policy(env.policy_observation(observation)), width)
             observation, _, done, cut, info = env.step_chunk(actions)
             over = done or cut
-    except PolicyError as failed:
+    except (PolicyError, WorldError) as failed:
         error, message = failed.reason, str(failed)
     except Kin4dError:
         raise

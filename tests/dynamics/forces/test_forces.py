@@ -14,6 +14,7 @@ from kin4d.dynamics.forces import (
     DragConstraint,
     Force,
     ForceTerms,
+    JointFriction,
     Limits,
     Push,
     Spring,
@@ -121,3 +122,27 @@ def test_impossible_forces_are_refused(make) -> None:
 def test_forces_that_do_not_fit_are_refused(force) -> None:
     with pytest.raises(InputError, match=r"does not exist|does not fit"):
         simulate(Actor(hinge(), forces=[force]), seconds=0.1)
+
+
+@pytest.mark.parametrize(("torque", "moves"), [(0.4, False), (1.0, True)])
+def test_joint_friction_holds_up_to_its_size(torque: float, moves: bool) -> None:
+    forces = [JointFriction(0.5), Torque(0, torque)]
+    run = simulate(Scene([Actor(hinge(), forces=forces)], gravity=False), seconds=1)
+    assert run.clips[0].q is not None
+    angle = abs(float(run.clips[0].q[-1, 0]))
+    assert (angle > 0.02) == moves
+    assert moves or angle < 2e-3  # it creeps
+
+
+def test_joint_friction_takes_speed_evenly() -> None:
+    start = Actor(hinge(), qd=[1.0], forces=[JointFriction(0.5)])
+    run = simulate(Scene([start], gravity=False), seconds=1)
+    q = run.clips[0].q
+    assert q is not None
+    speed = np.gradient(q[:, 0], run.clips[0].times)
+    deceleration = -np.gradient(speed, run.clips[0].times)[5:20]
+    assert deceleration.min() > 0.9 * deceleration.max() > 0
+    with pytest.raises(InputError, match="joint friction"):
+        JointFriction(-1.0)
+    with pytest.raises(InputError, match="creep"):
+        JointFriction(1.0, creep=0.0)

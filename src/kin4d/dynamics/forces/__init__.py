@@ -8,6 +8,7 @@ from kin4d.dynamics.forces.force import Force as Force
 from kin4d.dynamics.forces.force import ForceContext as ForceContext
 from kin4d.dynamics.forces.force import ForceTerms as ForceTerms
 from kin4d.dynamics.forces.gravity import Gravity as Gravity
+from kin4d.dynamics.forces.joint_friction import JointFriction as JointFriction
 from kin4d.dynamics.forces.limits import Limits as Limits
 from kin4d.dynamics.forces.membrane import Membrane as Membrane
 from kin4d.dynamics.forces.push import Push as Push
