@@ -23,6 +23,7 @@ REQUIRED = {
     "view": "x.npz",
     "serve-policy": "--policy expert",
     "evaluate-policy": "--policy expert",
+    "serve-env": "",
     "data objects": "-o x",
     "data episodes": "-o x",
     "data preview": "-o x",

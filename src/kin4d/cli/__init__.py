@@ -31,6 +31,7 @@ COMMANDS = (
     "data",
     "train",
     "serve-policy",
+    "serve-env",
     "evaluate-policy",
     "export",
     "view",

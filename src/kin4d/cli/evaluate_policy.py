@@ -9,7 +9,6 @@ from typing import Any
 
 from kin4d.cli.output import print_warning
 from kin4d.cli.ranges import Count, Seed, Timeout
-from kin4d.errors import InputError
 
 
 def evaluate_policy_command(
@@ -36,8 +35,9 @@ def evaluate_policy_command(
     Args:
         policy: ws://host:port, lerobot:PATH, module:callable, expert or expert:SIGMA (noise in m
             per action). Several may be given; three or more are correlated.
-        env: kin4d/MuJoCo-v0, kin4d/Scene-v0, kin4d/Imagined-v0. With the first and the last,
-            statistics of their agreement are printed.
+        env: kin4d/MuJoCo-v0, kin4d/Scene-v0, kin4d/Imagined-v0, or ws://host:port of
+            `kin4d serve-env`. With several, the statistics of each one's agreement with the first
+            are printed.
         tasks: Names of tasks.
         episodes: Starts of each task.
         seed: First of their seeds. The world models that ship were not trained on seeds from
@@ -52,15 +52,15 @@ def evaluate_policy_command(
         json: Write outcomes and statistics to this file.
     """
     from kin4d.benchmarks.report import machine, versions
-    from kin4d.envs import ENVS, IMAGINED, MUJOCO
+    from kin4d.envs import IMAGINED
+    from kin4d.envs.env import check_env_name
     from kin4d.files import write_json
     from kin4d.policies.evaluate import compare_worlds, evaluate_policies, success_rates
     from kin4d.policies.load import load_policy
     from kin4d.tasks.task import named_task
 
     for name in env:
-        if name not in ENVS:
-            raise InputError("there is no such environment", value=name, allowed=", ".join(ENVS))
+        check_env_name(name)
     for name in tasks:
         named_task(name)
     policies = {
@@ -92,17 +92,16 @@ def evaluate_policy_command(
         report=report,
     )
     rows = success_rates(outcomes)
-    compared = None
-    if {MUJOCO, IMAGINED} <= set(env):
-        compared = compare_worlds(outcomes, simulated=IMAGINED, real=MUJOCO)
+    compared = {one: compare_worlds(outcomes, simulated=one, real=env[0]) for one in env[1:]}
     print(_table(rows))
-    if compared is not None:
-        print(_statistics(compared))
+    for one, found in compared.items():
+        print(f"\n{one} against {env[0]}:")
+        print(_statistics(found))
     if json is not None:
         data = {
             "options": {"seed": seed, "episodes": episodes, "arm": arm, "window": window},
             "rates": rows,
-            "comparison": compared,
+            "comparisons": compared,
             "outcomes": [asdict(one) for one in outcomes],
             "versions": versions(),
             "machine": machine(),
@@ -127,8 +126,7 @@ def _statistics(found: dict[str, Any]) -> str:
         return "No episode was finished in both environments."
     low, high = found["gap_interval"]
     lines = [
-        "",
-        f"{found['episodes']} episodes in both worlds (imagined / true):",
+        f"{found['episodes']} episodes in both worlds (judged / true):",
         f"  success / success {found['both']}, success / failure {found['simulated_only']}, "
         f"failure / success {found['real_only']}, failure / failure {found['neither']}",
         f"  same outcome {found['accuracy']:.2f}; without seeing a rollout "

@@ -7,7 +7,8 @@ import numpy as np
 from kin4d.dynamics.compiled_actor import DivergedStep
 from kin4d.dynamics.integrators import Variational
 from kin4d.dynamics.simulator import Simulator
-from kin4d.envs.task_env import TaskEnv, WorldError
+from kin4d.envs.chunk_env import WorldError
+from kin4d.envs.task_env import TaskEnv
 from kin4d.envs.task_mechanics import TaskMechanics
 from kin4d.tasks.render_rollout import TaskRenderer
 from kin4d.tasks.task_scene import TaskScene

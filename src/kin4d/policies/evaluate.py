@@ -13,9 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from kin4d.envs.task_env import TaskEnv, WorldError
+from kin4d.envs.chunk_env import ChunkEnv
 from kin4d.errors import InputError, Kin4dError
-from kin4d.policies.policy import Policy, PolicyError, StatefulPolicy, check_actions, policy_control
+from kin4d.policies.policy import (
+    EpisodeError,
+    Policy,
+    StatefulPolicy,
+    check_actions,
+    policy_control,
+)
 from kin4d.policies.statistics import (
     Agreement,
     agreement,
@@ -40,7 +46,7 @@ class EpisodeOutcome:
         steps: Actions carried out.
         clipped: Actions of these that were outside the action space.
         seconds: How long it took.
-        error: Reason of a `PolicyError` or `WorldError` that ended it; "" if none did.
+        error: Reason of the `EpisodeError` that ended it; "" if none did.
         message: What the error said.
     """
 
@@ -57,7 +63,7 @@ class EpisodeOutcome:
 
 
 def run_episode(
-    env: TaskEnv, policy: Policy, *, seed: int, name: str, world: str
+    env: ChunkEnv, policy: Policy, *, seed: int, name: str, world: str
 ) -> EpisodeOutcome:
     """One episode; its chunks of actions are carried out whole.
 
@@ -69,9 +75,10 @@ def run_episode(
         world: Id of the environment.
     """
     width, start = int(np.prod(env.action_space.shape or ())), time.perf_counter()
-    observation, info = env.reset(seed=seed)
+    info: dict[str, Any] = {"is_success": False, "steps": 0, "clipped_actions": 0}
     error = message = ""
     try:
+        observation, info = env.reset(seed=seed)
         if isinstance(policy, StatefulPolicy):
             policy.reset()
         over = False
@@ -79,7 +86,7 @@ def run_episode(
             actions = check_actions(policy(env.policy_observation(observation)), width)
             observation, _, done, cut, info = env.step_chunk(actions)
             over = done or cut
-    except (PolicyError, WorldError) as failed:
+    except EpisodeError as failed:
         error, message = failed.reason, str(failed)
     except Kin4dError:
         raise
@@ -115,7 +122,7 @@ def evaluate_policies(
 
     Args:
         policies: By name.
-        envs: Ids, such as "kin4d/MuJoCo-v0".
+        envs: Ids, such as "kin4d/MuJoCo-v0", or addresses of `kin4d serve-env`.
         tasks: Names.
         episodes: Starts of each task; their seeds count from `seed`.
         seed: First of the seeds.
@@ -123,7 +130,7 @@ def evaluate_policies(
         options: Further options of an environment, by its id.
         report: Called after each episode.
     """
-    import gymnasium
+    from kin4d.envs.env import make_task_env
 
     if episodes < 1:
         raise InputError("episodes of each task", value=episodes, allowed=">= 1")
@@ -135,11 +142,11 @@ def evaluate_policies(
         for world in envs:
             for task in tasks:
                 given = dict((options or {}).get(world, {}))
-                made: Any = gymnasium.make(world, task=task, arm=arm, control=control, **given)
+                made = make_task_env(world, task=task, arm=arm, control=control, **given)
                 for start in range(seed, seed + episodes):
                     for name, policy in chosen.items():
                         outcomes.append(
-                            run_episode(made.unwrapped, policy, seed=start, name=name, world=world)
+                            run_episode(made, policy, seed=start, name=name, world=world)
                         )
                         report(outcomes[-1])
                 made.close()

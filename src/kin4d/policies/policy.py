@@ -21,7 +21,7 @@ import numpy as np
 from kin4d.errors import InputError
 
 CONTROLS = ("pose_delta", "joint_velocity")
-"""How actions move the arm; see `kin4d.envs.task_env`."""
+"""How actions move the arm; see `kin4d.envs.chunk_env`."""
 
 
 class Policy(Protocol):
@@ -41,11 +41,11 @@ class StatefulPolicy(Protocol):
         ...
 
 
-class PolicyError(InputError):
-    """A policy gave no usable actions; an evaluation marks the episode and goes on.
+class EpisodeError(InputError):
+    """Something that ends an episode; an evaluation marks it and goes on with the next.
 
     Args:
-        reason: "timeout", "disconnected", "refused", "error", "not_finite" or "shape".
+        reason: One word; see the classes derived from it.
         what: What is wrong.
         details: As for `InputError`.
     """
@@ -53,6 +53,11 @@ class PolicyError(InputError):
     def __init__(self, reason: str, what: str, **details: Any) -> None:
         super().__init__(what, **details)
         self.reason = reason
+
+
+class PolicyError(EpisodeError):
+    """A policy gave no usable actions: "timeout", "disconnected", "refused", "error",
+    "not_finite" or "shape"."""
 
 
 def policy_control(policy: Policy) -> str:
