@@ -15,12 +15,12 @@ from kin4d.neurok.articulate import ArticulateConfig, articulate
 from kin4d.neurok.joint_decoding import DecodingConfig
 from kin4d.neurok.joint_pretrained import MODEL, VERSION
 from kin4d.neurok.joint_prior import PRESETS, JointPrior
+from kin4d.neurok.piece_grouping import GroupingConfig
 from kin4d.objects.procedural.categories import make_object
 from kin4d.training.checkpoint import save_tensors
 
-ANY = ArticulateConfig(
-    decoding=DecodingConfig(min_moves=0.0, min_together=0.9), min_probability=0.0
-)
+APART = GroupingConfig(moves_offset=20.0, together_offset=-20.0)
+ANY = ArticulateConfig(decoding=DecodingConfig(grouping=APART), min_probability=0.0)
 """Everything moves: untrained weights are enough to see that bodies are sound."""
 
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from kin4d.neurok.joint_decoding import DecodingConfig, build_tree, decode_joints, group_pieces
+from kin4d.neurok.joint_decoding import DecodingConfig, build_tree, decode_joints
 from kin4d.neurok.joint_loss import joint_loss
 from kin4d.neurok.joint_prior import PRESETS, JointPrior
 from kin4d.neurok.mesh_pieces import PieceConfig, cut_mesh
 from kin4d.neurok.piece_geometry import fit_boxes
+from kin4d.neurok.piece_grouping import GroupingConfig, group_pieces
 from kin4d.objects.piece_augmentation import NO_AUGMENTATION, random_scene
 from kin4d.objects.piece_batches import collate
 from kin4d.objects.piece_object import PieceObject
@@ -88,11 +89,23 @@ def test_parts_come_in_a_tree() -> None:
     for i, j in [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 4)]:
         relation[i, j] = 0.95
     moves = np.array([0.1, 0.9, 0.9, 0.9, 0.9])
-    groups = group_pieces(moves, relation, np.ones(5), DecodingConfig())
+    groups = group_pieces(moves, relation, np.ones(5))
     assert [group.tolist() for group in groups] == [[1, 2], [3], [4]]
     parents, carried = build_tree(groups, relation)
     assert parents == [-1, 0, -1]
     assert carried.tolist() == [[True, False, False], [True, True, False], [False, False, True]]
+
+
+def test_large_pieces_decide_what_is_one_part() -> None:
+    # Two panels share a joint; a doubtful screw is more alike to the second than to the first.
+    moves = np.array([0.9, 0.9, 0.3])
+    relation = np.array([[0.9, 0.8, 0.2], [0.8, 0.9, 0.6], [0.2, 0.6, 0.9]])
+    area = np.array([1.0, 1.0, 0.01])
+    assert [part.tolist() for part in group_pieces(moves, relation, area)] == [[0, 1]]
+    apart = GroupingConfig(moves_offset=20.0, together_offset=-20.0)
+    assert sorted(map(len, group_pieces(moves, relation, area, apart))) == [1, 1, 1]
+    assert group_pieces(moves * 0.1, relation, area) == []
+    assert group_pieces(np.zeros(0), np.zeros((0, 0)), np.zeros(0)) == []
 
 
 def test_every_face_has_a_piece() -> None:

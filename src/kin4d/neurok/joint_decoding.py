@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from kin4d.neurok.joint_prior import (
     PartJoints,
 )
 from kin4d.neurok.piece_batch import Parts, PieceBatch
+from kin4d.neurok.piece_grouping import GroupingConfig, group_pieces
 from kin4d.neurok.sweep_profile import ANGLE_BINS, LENGTH_BINS
 
 
@@ -22,8 +23,7 @@ class DecodingConfig:
     """How probabilities become joints.
 
     Attributes:
-        min_moves: Least probability of a piece that moves.
-        min_together: Least probability of pieces that are one part, in the mean.
+        grouping: How pieces become parts.
         max_hypotheses: Joints kept per part.
         same_axis_cosine: Cosine between candidate axes that count as one, at least.
         same_axis_distance: Their distance, in radii of the part plus a hundredth of the object, at
@@ -31,8 +31,7 @@ class DecodingConfig:
         range_tolerance: Relative error of a range that is forgiven when it is chosen.
     """
 
-    min_moves: float = 0.5
-    min_together: float = 0.35
+    grouping: GroupingConfig = field(default_factory=GroupingConfig)
     max_hypotheses: int = 4
     same_axis_cosine: float = 0.985
     same_axis_distance: float = 0.1
@@ -92,7 +91,7 @@ def decode_joints(
     moves = encoded.moves[0, :count].sigmoid().numpy()
     relation = encoded.relation[0, :count, :count].sigmoid().numpy()
     area = batch.area[0, :count].numpy()
-    groups = group_pieces(moves, relation, area, config)
+    groups = group_pieces(moves, relation, area, config.grouping)
     if not groups:
         return []
     parents, carried = build_tree(groups, relation)
@@ -120,27 +119,6 @@ def decode_joints(
         )
         for row, index in enumerate(order)
     ]
-
-
-def group_pieces(
-    moves: np.ndarray, relation: np.ndarray, area: np.ndarray, config: DecodingConfig
-) -> list[np.ndarray]:
-    """Pieces that move, grouped by average linkage on the probability that they share a joint."""
-    from scipy.cluster.hierarchy import fcluster, linkage
-    from scipy.spatial.distance import squareform
-
-    moving = np.flatnonzero(moves > config.min_moves)
-    if len(moving) == 0:
-        return []
-    if len(moving) == 1:
-        return [moving]
-    both = np.minimum(relation, relation.T)[np.ix_(moving, moving)]
-    distance = 1.0 - both
-    np.fill_diagonal(distance, 0.0)
-    tree = linkage(squareform(distance, checks=False), "average")
-    label = fcluster(tree, 1.0 - config.min_together, "distance")
-    groups = [moving[label == one] for one in np.unique(label)]
-    return sorted(groups, key=lambda group: -area[group].sum())
 
 
 def _cohesion(group: np.ndarray, groups: list[np.ndarray], relation: np.ndarray) -> float:
