@@ -68,3 +68,14 @@ def test_alone_nothing_is_met() -> None:
     samples = _samples(_at((1, 1, 1), (0, 0, 0)))
     joint = _joint("revolute", (0, 0, 0), (0, 0, 1), (-1.0, 1.0))
     assert samples.clip_limits(joint, samples.part == 0) == (-1.0, 1.0)
+
+
+def test_an_endless_hinge_stays_endless_unless_something_is_in_the_way() -> None:
+    endless = _joint("revolute", (0, 0, 0), (0, 0, 1), (-np.inf, np.inf))
+    bar, post = _at((1, 0.1, 0.1), (0, 0, 0)), _at((0.2, 0.2, 1), (0, 0.45, 0))
+    free = _samples(_at((0.1, 0.1, 1), (0, 0, -0.7)), bar)
+    assert free.clip_limits(endless, free.part == 1) == (-np.inf, np.inf)
+    blocked = _samples(post, bar)
+    low, high = blocked.clip_limits(endless, blocked.part == 1)
+    assert -np.pi / 2 < low < -0.5
+    assert 0.5 < high < np.pi / 2

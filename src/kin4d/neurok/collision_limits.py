@@ -75,6 +75,8 @@ class PartSamples:
     def clip_limits(self, joint: JointSpec, moving: np.ndarray) -> tuple[float, float]:
         """The limits of a joint, rad or m, shortened to where its part would hit something.
 
+        A hinge without limits keeps none if a full turn is free.
+
         Args:
             joint: The joint.
             moving: [N] bool: samples that move with it: of its part and of all descendants.
@@ -93,12 +95,13 @@ class PartSamples:
         self, joint: JointSpec, end: float, own: np.ndarray, tree: KDTree, normals: np.ndarray
     ) -> float:
         """The last value from zero towards `end` at which the part hits nothing."""
+        last = float(np.clip(end, -2 * np.pi, 2 * np.pi)) if np.isinf(end) else end
         steps, radius = self.config.steps, self.config.disc_radius * self.spacing
         needed = max(self.config.min_hits, self.config.min_hit_share * len(own))
         hit = np.zeros(len(own), bool)
         before = own
         for number in range(1, steps + 1):
-            value = end * number / steps
+            value = last * number / steps
             after = _moved(own, joint, value)
             near = np.asarray(tree.query(0.5 * (before + after))[1])
             disc, normal = tree.data[near], normals[near]
@@ -108,7 +111,7 @@ class PartSamples:
             crossing = before + share[:, None] * (after - before)
             hit |= through & (np.linalg.norm(crossing - disc, axis=-1) < radius)
             if hit.sum() >= needed:
-                return end * (number - 1) / steps
+                return last * (number - 1) / steps
             before = after
         return end
 
