@@ -1,3 +1,3 @@
 """Fixtures that several test folders share."""
 
-pytest_plugins = ["arm_fixtures", "body_fixtures"]
+pytest_plugins = ["arm_fixtures", "body_fixtures", "browser"]

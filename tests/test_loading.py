@@ -45,7 +45,7 @@ def test_files_and_names_give_bodies(tmp_path: Path, mesh_file: Path) -> None:
         ("kin4d_am", "did you mean kin4d_arm"),
         ("drawr_unit", "did you mean drawer_unit"),
         ("sketch", "called kin4d_arm now"),
-        (3, r"got 3.*a path or a name"),
+        (3, r"got 3.*a path, a name or a Mesh"),
     ],
 )
 def test_what_cannot_be_loaded_is_named(what: str, message: str) -> None:

@@ -42,7 +42,7 @@ class LowConfidenceWarning(UserWarning):
 
 
 def load(
-    what: str | Path,
+    what: str | Path | Mesh,
     *,
     body_type: BodyType = "auto",
     weights: str | Path = "small",
@@ -59,10 +59,10 @@ def load(
     """The body of a mesh, clip, URDF or MJCF file, of a robot's name or of an object category.
 
     Bodies are in metres with z up. `body_type`, `weights`, `material`, `up`, `size`, `pin` and
-    `dof` are for mesh files and clips, whose first frame is taken.
+    `dof` are for meshes and clips, whose first frame is taken.
 
     Args:
-        what: A mesh file; a clip (.npz); a .urdf or MJCF .xml file; a robot's name (see
+        what: A `Mesh` or a mesh file; a clip (.npz); a .urdf or MJCF .xml file; a robot's name (see
             `list_robots`); hinge, slider_chain or pendulum; or an object category (`CATEGORIES`).
         body_type: learned (`LearnedBody`), articulated (rigid parts on predicted joints), rigid, a
             soft solid, or a thin sheet. Auto is articulated if the network knows such shapes and
@@ -81,14 +81,15 @@ def load(
     """
     from kin4d.dynamics.materials import material as material_of
     from kin4d.geometry.io.mesh_file import READS
+    from kin4d.geometry.mesh import Mesh
 
-    if not isinstance(what, str | Path):
-        raise InputError("what to load", value=what, allowed="a path or a name")
+    if not isinstance(what, str | Path | Mesh):
+        raise InputError("what to load", value=what, allowed="a path, a name or a Mesh")
     if body_type not in get_args(BodyType):
         raise InputError("body type", value=body_type, allowed=", ".join(get_args(BodyType)))
-    what = str(what)
+    what = what if isinstance(what, Mesh) else str(what)
     pose = None if pose is None else _check_pose(pose)
-    is_mesh = Path(what).suffix.lower() in (*READS, ".npz")
+    is_mesh = isinstance(what, Mesh) or Path(what).suffix.lower() in (*READS, ".npz")
     if is_mesh or bare_mesh:
         chosen = material_of(material) if material is not None else None
         pin = (pin,) if isinstance(pin, str) else tuple(pin)
@@ -96,8 +97,10 @@ def load(
         if is_mesh:
             mesh = _scaled(_read(what, up), size)
         else:
+            assert isinstance(what, str)
             mesh = _scaled(_named_body(what, seed, package_path).rest, size)
         return _mesh_body(mesh, body_type, weights, chosen, pin, dof, pose)
+    assert isinstance(what, str)
     options = {"up": up, "size": size, "pin": pin or None, "dof": dof}
     given = [name for name, value in options.items() if value is not None]
     if body_type != "auto":
@@ -151,11 +154,15 @@ def _scaled(mesh: Mesh, size: float | None) -> Mesh:
     return mesh.transformed(np.diag([scale, scale, scale, 1.0]))
 
 
-def _read(path: str, up: UpAxis | None) -> Mesh:
-    """The mesh of a file."""
+def _read(path: str | Mesh, up: UpAxis | None) -> Mesh:
+    """The mesh of a file, or as it is."""
     from kin4d.geometry.clip import Clip
     from kin4d.geometry.mesh import Mesh
 
+    if isinstance(path, Mesh):
+        if up is not None:
+            raise InputError("a Mesh is z-up: an up axis is for mesh files", value=up)
+        return path
     if Path(path).suffix.lower() != ".npz":
         return Mesh.load(path, up=up)
     if up is not None:

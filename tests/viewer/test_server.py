@@ -9,9 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from kin4d.bodies import bake, hinge, sweep_joints
 from kin4d.errors import InputError
-from kin4d.viewer.player import Player
+from kin4d.viewer.page import Page
 from kin4d.viewer.request_guard import RequestGuard
 
 viser = pytest.importorskip("viser")
@@ -20,29 +19,24 @@ client = pytest.importorskip("websockets.sync.client")
 
 
 @pytest.fixture(scope="module")
-def swing():
-    return bake(hinge(), sweep_joints(hinge(), frames=3))
+def local():
+    page = Page(port=0)
+    yield page
+    page.close()
 
 
 @pytest.fixture(scope="module")
-def local(swing):
-    player = Player(swing, port=0)
-    yield player
-    player.close()
+def public():
+    page = Page(port=0, host="0.0.0.0")
+    yield page
+    page.close()
 
 
-@pytest.fixture(scope="module")
-def public(swing):
-    player = Player(swing, port=0, host="0.0.0.0")
-    yield player
-    player.close()
-
-
-def get(player: Player, path: str = "/", **headers: str) -> tuple[int, str]:
+def get(page: Page, path: str = "/", **headers: str) -> tuple[int, str]:
     """Status and head of a response to a raw request on loopback."""
-    headers = {"Host": f"localhost:{player.port}", **headers}
+    headers = {"Host": f"localhost:{page.port}", **headers}
     lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
-    with socket.create_connection(("127.0.0.1", player.port), timeout=20) as stream:
+    with socket.create_connection(("127.0.0.1", page.port), timeout=20) as stream:
         stream.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
         head = b""
         while b"\r\n\r\n" not in head and (some := stream.recv(65536)):
@@ -50,9 +44,9 @@ def get(player: Player, path: str = "/", **headers: str) -> tuple[int, str]:
     return int(head.split()[1]), head.decode(errors="replace")
 
 
-def connect(player: Player, **options):
+def connect(page: Page, **options):
     protocol = f"viser-v{viser.__version__}"
-    url = f"ws://localhost:{player.port}"
+    url = f"ws://localhost:{page.port}"
     return client.connect(url, subprotocols=[protocol], open_timeout=20, **options)
 
 
@@ -132,16 +126,16 @@ def test_clients_come_and_go_without_a_leak(local) -> None:
         with connect(local) as page:
             assert page.recv(timeout=20)
     deadline = time.monotonic() + 20
-    while local._server.get_clients() and time.monotonic() < deadline:
+    while local.viser.get_clients() and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert local._server.get_clients() == {}
+    assert local.viser.get_clients() == {}
     assert threading.active_count() <= before + 1
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no such host", ""])
-def test_hosts_of_others_are_refused(swing, host: str) -> None:
+def test_hosts_of_others_are_refused(host: str) -> None:
     with pytest.raises(InputError, match="cannot listen"):
-        Player(swing, port=0, host=host)
+        Page(port=0, host=host)
 
 
 class Headers(dict):

@@ -1,4 +1,4 @@
-"""`kin4d view`: look at a clip or a mesh in the browser."""
+"""`kin4d view`: look at a file in the browser, move it, push it, correct it, save it."""
 
 from __future__ import annotations
 
@@ -7,25 +7,48 @@ from typing import Annotated
 
 import tyro
 
-from kin4d.cli.output import load_clip_input
-from kin4d.cli.ranges import Port
+from kin4d.cli.ranges import Metres, Port, Seed
 from kin4d.geometry.up_axis import UpAxis
+from kin4d.loading import BodyType
 
 
 def view_command(
-    file: Annotated[Path, tyro.conf.Positional],
+    file: Annotated[str, tyro.conf.Positional],
     *,
+    body_type: BodyType = "articulated",
+    weights: str = "small",
     up: UpAxis | None = None,
+    size: Metres | None = None,
+    seed: Seed = 0,
+    camera: Path | None = None,
     port: Port = 8080,
     host: str = "127.0.0.1",
 ) -> None:
-    """Serve a page that plays a clip, until interrupted.
+    """Serve a page that shows a file, until interrupted.
 
     Args:
-        file: A clip (.npz) or a mesh.
+        file: A mesh, a clip (.npz), a robot (.urdf, .xml), a scene (.yaml, .json), or the name of
+            a robot or of an object category.
+        body_type: What a mesh file becomes; it can be changed in the page.
+        weights: Of learned and articulated bodies: a name that ships, a file, a folder or a hub id.
         up: The axis that points up in a mesh file; y by default, or what a DAE file states.
+        size: Metres of the diagonal of a mesh file's bounding box; the file's own if not given.
+        seed: Of an object category.
+        camera: JSON as written by kin4d: what a robot is looked at with.
         port: Port of the page, or the next that is free; 0 for any.
         host: Address to listen on; 0.0.0.0 for all of this machine's. Any but 127.0.0.1 serves
             other machines, through a link with a token, without encryption.
     """
-    load_clip_input(file, up=up).show(port=port, host=host)
+    from kin4d.geometry.camera import Camera
+    from kin4d.viewer.open_file import ViewOptions
+    from kin4d.viewer.player import show
+
+    options = ViewOptions(
+        body_type=body_type,
+        weights=weights,
+        up=up,
+        size=size,
+        seed=seed,
+        camera=None if camera is None else Camera.load(camera),
+    )
+    show(file, port=port, host=host, options=options)

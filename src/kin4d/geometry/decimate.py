@@ -16,6 +16,28 @@ def decimate(mesh: Mesh, cell: float) -> Mesh:
     collapse are dropped. Materials stay; UVs and colours are those of the vertices that are kept.
     A mesh that would lose all its triangles is returned as it is.
     """
+    kept, faces, chosen = cluster(mesh, cell)
+    if len(chosen) == 0:
+        return mesh
+    assert mesh.face_material is not None
+    assert mesh.face_group is not None
+    return replace(
+        mesh,
+        vertices=mesh.vertices[kept],
+        faces=faces,
+        uv=None if mesh.uv is None else mesh.uv[kept],
+        colors=None if mesh.colors is None else mesh.colors[kept],
+        normals=None,
+        tangents=None,
+        face_material=mesh.face_material[chosen],
+        face_group=mesh.face_group[chosen],
+        source_index=None,
+    )
+
+
+def cluster(mesh: Mesh, cell: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What `decimate` keeps: vertices [N], triangles [M, 3] as indices into these, and which
+    triangles [M] of the mesh they were."""
     cube = np.floor((mesh.vertices - mesh.bounds[0]) / cell + 0.5).astype(np.int64)
     _, cluster = np.unique(cube, axis=0, return_inverse=True)
     cluster = cluster.ravel()
@@ -29,19 +51,4 @@ def decimate(mesh: Mesh, cell: float) -> Mesh:
     # Triangles that now lie on each other show once.
     _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
     chosen = np.sort(first[whole[first]])
-    if len(chosen) == 0:
-        return mesh
-    assert mesh.face_material is not None
-    assert mesh.face_group is not None
-    return replace(
-        mesh,
-        vertices=mesh.vertices[kept],
-        faces=faces[chosen],
-        uv=None if mesh.uv is None else mesh.uv[kept],
-        colors=None if mesh.colors is None else mesh.colors[kept],
-        normals=None,
-        tangents=None,
-        face_material=mesh.face_material[chosen],
-        face_group=mesh.face_group[chosen],
-        source_index=None,
-    )
+    return kept, faces[chosen], chosen

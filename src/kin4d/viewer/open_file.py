@@ -1,0 +1,170 @@
+"""FileOpener: what a file holds decides what the page shows; files may also come from a browser."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kin4d.bodies.body import Body
+from kin4d.errors import InputError
+from kin4d.geometry.camera import Camera
+from kin4d.geometry.clip import Clip
+from kin4d.geometry.io.mesh_file import READS
+from kin4d.geometry.up_axis import UpAxis
+from kin4d.loading import BodyType, load
+from kin4d.viewer.body_view import BodyView
+from kin4d.viewer.clip_view import ClipView
+from kin4d.viewer.page import Page, plain
+from kin4d.viewer.save_panel import file_stem
+from kin4d.viewer.upload_limit import limit_uploads
+
+LARGEST_FILE = 2**30
+"""Bytes; larger files are refused before they are read."""
+
+LARGEST_UPLOAD = 2**28
+"""Bytes of a file from a browser, which is kept in memory while it comes."""
+
+SCENES = (".yaml", ".yml", ".json")
+ROBOTS = (".urdf", ".xml")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewOptions:
+    """How files are opened; see `kin4d.load`.
+
+    Attributes:
+        body_type: What a mesh becomes.
+        weights: Of the network that predicts how it moves.
+        up: The axis that points up in a mesh file.
+        size: m, of the diagonal of its bounding box.
+        seed: Of an object category.
+        camera: Of a robot.
+    """
+
+    body_type: BodyType = "articulated"
+    weights: str = "small"
+    up: UpAxis | None = None
+    size: float | None = None
+    seed: int = 0
+    camera: Camera | None = None
+
+
+def check_file(what: str) -> None:
+    """Refuse what cannot be shown, before a page is made for it."""
+    path, suffix = Path(what), Path(what).suffix.lower()
+    known = (*READS, ".npz", *ROBOTS, *SCENES)
+    if not suffix and not path.exists():
+        return  # a name
+    if not path.is_file():
+        raise InputError(
+            f"there is no file {path}", allowed=", ".join(known) + ", or a robot or object by name"
+        )
+    if suffix not in known:
+        raise InputError(f"{path} cannot be shown", value=suffix, allowed=", ".join(known))
+    size = path.stat().st_size
+    if size > LARGEST_FILE:
+        raise InputError(
+            f"{path} is too large to be shown",
+            value=f"{size / 2**30:.2g} GiB",
+            allowed=f"{LARGEST_FILE / 2**30:g} GiB",
+            hint="make it smaller, or take a part of it",
+        )
+
+
+class FileOpener:
+    """Opens files in a page.
+
+    Args:
+        page: Where.
+        options: How.
+    """
+
+    def __init__(self, page: Page, options: ViewOptions | None = None) -> None:
+        self._page, self._options = page, options or ViewOptions()
+        limit_uploads(page, LARGEST_UPLOAD)
+        page.header = self._add_upload
+        page.clear()
+
+    def open(self, what: str) -> None:
+        """Show a file, or a robot or object by name."""
+        check_file(what)
+        self._page.settle()
+        suffix = Path(what).suffix.lower()
+        with _reported(self._page):
+            if suffix == ".npz":
+                ClipView(self._page, Clip.load(what))
+            elif suffix in SCENES:
+                from kin4d.scenes.read import load_scene
+                from kin4d.viewer.scene_view import SceneView
+
+                SceneView(self._page, load_scene(what).scene, name=Path(what).stem)
+            elif suffix in READS:
+                self._open_mesh(what)
+            else:
+                body = load(what, seed=self._options.seed)
+                BodyView(self._page, body, camera=self._options.camera)
+
+    def _open_mesh(self, what: str) -> None:
+        from kin4d.geometry.mesh import Mesh
+
+        options = self._options
+        mesh = Mesh.load(what, up=options.up)
+
+        def reload(body_type: BodyType, side: str) -> Body:
+            with _reported(self._page):
+                return load(
+                    mesh,
+                    body_type=body_type,
+                    weights=options.weights,
+                    size=options.size,
+                    pin=[side] if side else (),
+                )
+
+        chosen = "articulated" if options.body_type == "auto" else options.body_type
+        # The surface is there at once; what the network predicts follows.
+        ClipView(self._page, Clip.still(mesh))
+        BodyView(self._page, reload(chosen, ""), reload=reload, body_type=chosen)
+
+    def _add_upload(self) -> None:
+        button = self._page.gui.add_upload_button("Open a file", order=-5)
+
+        @button.on_upload
+        async def _(event: Any) -> None:
+            file = event.target.value
+            self._page.loop.post(lambda: self._receive(file.name, file.content))
+
+    def _receive(self, name: str, content: bytes) -> None:
+        path = Path(name.replace("\\", "/").rpartition("/")[2])
+        with tempfile.TemporaryDirectory(prefix="kin4d-") as folder:
+            file = Path(folder) / (file_stem(path.stem) + path.suffix.lower())
+            file.write_bytes(content)
+            try:
+                self.open(str(file))
+            except InputError as error:
+                # Where it was kept for a moment does not matter to the sender.
+                text = str(error).replace(f"{folder}/", "")
+                raise InputError(f"cannot open {plain(name)}: {text}") from None
+
+
+class _reported(warnings.catch_warnings):
+    """Warnings inside are shown in the page."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(record=True)
+        self._shown: Callable[[str], None] = page.warn
+        self._caught: Any = None
+
+    def __enter__(self) -> Any:
+        self._caught = super().__enter__()
+        warnings.simplefilter("default")
+        return self._caught
+
+    def __exit__(self, *exc: Any) -> None:
+        super().__exit__(*exc)
+        for warning in self._caught:
+            if warning.category.__module__.startswith("kin4d"):
+                self._shown(str(warning.message))
