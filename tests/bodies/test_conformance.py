@@ -11,6 +11,7 @@ import pytest
 import torch
 import trimesh
 from custom_body import TwistingColumn
+from toy_creature import toy_creature
 
 from kin4d import Actor, Camera, Scene, bake, fit, load, simulate
 from kin4d.benchmarks.dynamics.pca_body import PcaBody
@@ -18,6 +19,7 @@ from kin4d.benchmarks.object_pose.linear import LinearBody
 from kin4d.bodies import FloatingBase, RigidBody, hinge, load_robot, pendulum, slider_chain
 from kin4d.bodies import capabilities as can
 from kin4d.bodies.body import Body, sweep_joints
+from kin4d.bodies.creature.build import CreatureConfig, skeletal_body
 from kin4d.bodies.modal import ModalBody
 from kin4d.bodies.segmented import JointSpec, SegmentedBody
 from kin4d.dynamics.forces import Push
@@ -72,6 +74,10 @@ def solid(**options) -> Body:
     return ModalBody.solid(column(), young=1e5, density=500.0, modes=4, cells=60, **options)
 
 
+def skinned() -> Body:
+    return skeletal_body(toy_creature(), mass=3.0, config=CreatureConfig(voxels=4000))
+
+
 def cage() -> Body:
     torch.manual_seed(0)
     with torch.no_grad():
@@ -99,6 +105,8 @@ BODIES = {
     "floating solid": lambda: FloatingBase(solid()),
     "learned": lambda: LearnedBody.from_mesh(chest(), coordinates=2),
     "floating learned": lambda: FloatingBase(LearnedBody.from_mesh(chest(), coordinates=2)),
+    "skinned": skinned,
+    "floating skinned": lambda: FloatingBase(skinned()),
     "cage": cage,
     "pca": pca,
     "vibration": lambda: LinearBody.of_mesh(column(), 3, nodes=60),

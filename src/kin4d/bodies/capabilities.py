@@ -144,6 +144,24 @@ class KinematicTree(RigidLinks, Protocol):
 
 
 @runtime_checkable
+class BlendedTree(Body, Protocol):
+    """A skin whose points are weighted sums of points of a tree; compiled exactly for stepping.
+
+    Attributes:
+        tree: The joints, with the same coordinates.
+        mass_samples: Where on the surface the mass points are.
+    """
+
+    tree: KinematicTree
+    mass_samples: SurfaceSamples
+
+    def influences(self, samples: SurfaceSamples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Links [N, K] that carry points of the surface, those with a share first, their shares
+        [N, K], and positions [N, K, 3] (m) at rest of what they carry."""
+        ...
+
+
+@runtime_checkable
 class EndEffector(Protocol):
     """A robot with a link that pose targets and actions refer to."""
 

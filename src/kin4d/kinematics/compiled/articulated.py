@@ -225,7 +225,7 @@ def _chebyshev(coefficients, s):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _column(data, frames, frame, px, py, pz, weight, out):
+def add_column(data, frames, frame, px, py, pz, weight, out):
     """Add weight * dp/dq [3, k] of a world point p that moves with a frame to `out` [3, k]."""
     _, origins, axes, angular = frames
     j = frame - 1
@@ -254,7 +254,8 @@ def _column(data, frames, frame, px, py, pz, weight, out):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _transform(rotation, origin, local, out):
+def transform_point(rotation, origin, local, out):
+    """Write a point `local` [3] of a frame in the world to `out` [3]."""
     for r in range(3):
         out[r] = (
             origin[r]
@@ -274,12 +275,12 @@ def articulated_embed(data, q, y, jacobian, with_jacobian):
         jacobian[:] = 0.0
     for p in range(len(data.frame)):
         frame, root_mass = data.frame[p], data.root_mass[p]
-        _transform(rotations[frame], origins[frame], data.local[p], point)
+        transform_point(rotations[frame], origins[frame], data.local[p], point)
         for r in range(3):
             y[3 * p + r] = root_mass * point[r]
         if with_jacobian:
             rows = jacobian[3 * p : 3 * p + 3]
-            _column(data, frames, frame, point[0], point[1], point[2], root_mass, rows)
+            add_column(data, frames, frame, point[0], point[1], point[2], root_mass, rows)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -289,7 +290,7 @@ def articulated_surface_points(data, q):
     out = np.empty((len(data.surface_frame), 3))
     for p in range(len(out)):
         frame = data.surface_frame[p]
-        _transform(rotations[frame], origins[frame], data.surface_local[p], out[p])
+        transform_point(rotations[frame], origins[frame], data.surface_local[p], out[p])
     return out
 
 
@@ -300,8 +301,8 @@ def articulated_points_and_jacobians(data, q, index):
     out, points = np.zeros((len(index), 3, len(q))), np.empty((len(index), 3))
     for i in range(len(index)):
         frame, point = data.surface_frame[index[i]], points[i]
-        _transform(frames[0][frame], frames[1][frame], data.surface_local[index[i]], point)
-        _column(data, frames, frame, point[0], point[1], point[2], 1.0, out[i])
+        transform_point(frames[0][frame], frames[1][frame], data.surface_local[index[i]], point)
+        add_column(data, frames, frame, point[0], point[1], point[2], 1.0, out[i])
     return points, out
 
 
@@ -311,5 +312,5 @@ def articulated_jacobians(data, q, frame, x):
     frames = articulated_frames(data, q)
     out = np.zeros((len(frame), 3, len(q)))
     for i in range(len(frame)):
-        _column(data, frames, frame[i], x[i, 0], x[i, 1], x[i, 2], 1.0, out[i])
+        add_column(data, frames, frame[i], x[i, 0], x[i, 1], x[i, 2], 1.0, out[i])
     return out

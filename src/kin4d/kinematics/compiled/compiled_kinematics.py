@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from kin4d.bodies.body import Body
-from kin4d.bodies.capabilities import FrameSkinned, KinematicTree, NodeGraph, fixed_base
+from kin4d.bodies.capabilities import (
+    BlendedTree,
+    FrameSkinned,
+    KinematicTree,
+    NodeGraph,
+    fixed_base,
+)
 from kin4d.geometry.sampling import SurfaceSamples
 
 MAX_FIT_ERROR = 0.04
@@ -130,9 +136,9 @@ def compile_kinematics(
 ) -> CompiledKinematics:
     """The fastest faithful evaluation of a body's map.
 
-    A `KinematicTree` and a `NodeGraph`, floating or not, are exact. Others are fitted: the motion
-    of their frames if they are `FrameSkinned`, else that of all points. Where the fit is poor, the
-    body's own methods are called.
+    A `KinematicTree`, a `BlendedTree` and a `NodeGraph`, floating or not, are exact. Others are
+    fitted: the motion of their frames if they are `FrameSkinned`, else that of all points. Where
+    the fit is poor, the body's own methods are called.
 
     Args:
         body: Any.
@@ -141,6 +147,7 @@ def compile_kinematics(
     """
     from kin4d.kinematics.compiled.articulated import ArticulatedKinematics
     from kin4d.kinematics.compiled.autograd import AutogradKinematics
+    from kin4d.kinematics.compiled.blended import BlendedKinematics
     from kin4d.kinematics.compiled.low_rank import LowRankKinematics
     from kin4d.kinematics.compiled.modal import ModalKinematics
     from kin4d.kinematics.compiled.skinned import SkinnedKinematics
@@ -149,6 +156,8 @@ def compile_kinematics(
     options = {"floating": inner is not body, "mass_scale": mass_scale}
     if isinstance(inner, KinematicTree):
         return ArticulatedKinematics(inner, surface, **options)
+    if isinstance(inner, BlendedTree):
+        return BlendedKinematics(inner, surface, **options)
     if isinstance(inner, NodeGraph) and (network := inner.edge_network()) is not None:
         return ModalKinematics(inner, network, surface, **options)
     frames = inner.skinning_frames() if isinstance(inner, FrameSkinned) else None

@@ -6,6 +6,7 @@ from numba.core import types
 from numba.extending import overload
 
 from kin4d.kinematics.compiled.articulated import ArticulatedData, articulated_embed
+from kin4d.kinematics.compiled.blended import BlendedData, blended_embed
 from kin4d.kinematics.compiled.low_rank_kernels import LowRankData, low_rank_embed
 from kin4d.kinematics.compiled.modal_kernels import ModalData, modal_embed
 from kin4d.kinematics.compiled.skinned_kernels import SkinnedData, skinned_embed
@@ -32,6 +33,10 @@ def _embed_into(data, q, y, jacobian, with_jacobian):
         )
     if isinstance(data, types.NamedTuple) and data.instance_class is SkinnedData:
         return lambda data, q, y, jacobian, with_jacobian: skinned_embed(
+            data, q, y, jacobian, with_jacobian
+        )
+    if isinstance(data, types.NamedTuple) and data.instance_class is BlendedData:
+        return lambda data, q, y, jacobian, with_jacobian: blended_embed(
             data, q, y, jacobian, with_jacobian
         )
     return None
