@@ -66,7 +66,7 @@ def test_all_have_the_same_spaces_tasks_and_starts(other: str) -> None:
     (first, _), (same, _) = truth.reset(seed=SEED), env.reset(seed=SEED)
     assert truth.task_description == env.task_description
     assert truth.task_description.startswith("push the ")
-    for name in ("depth", "pointmap", "agent_pos", "eef_pose"):
+    for name in ("depth", "pointmap", "agent_pos", "eef_pose", "camera_pose", "environment_state"):
         np.testing.assert_array_equal(first[name], same[name])
     np.testing.assert_array_equal(first["pixels"]["front"], same["pixels"]["front"])
     assert not np.array_equal(truth.reset(seed=SEED + 1)[0]["depth"], first["depth"])

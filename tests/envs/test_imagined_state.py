@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from kin4d.envs.imagined_env import ImaginedEnv
-from kin4d.envs.imagined_state import ImaginedState, TrackedBody, track_bodies
+from kin4d.envs.imagined_state import BodyTracker, ImaginedState, TrackedBody
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.tasks.task import named_task
 from kin4d.tasks.task_scene import TaskScene
@@ -66,7 +66,7 @@ def test_a_body_moves_with_the_part_that_lies_where_it_was_seen() -> None:
         "table": TrackedBody(xyz[:, 6:7].reshape(-1, 3) + np.array([0, 0, 0.1]), np.eye(4)),
         "hidden": TrackedBody(np.zeros((0, 3)), np.eye(4)),
     }
-    first, last = track_bodies(bodies, xyz, parts, np.eye(4))
+    first, last = BodyTracker(bodies, xyz, np.eye(4)).follow(parts)
     assert all(np.array_equal(one.pose, np.eye(4)) for one in first.values())
     np.testing.assert_allclose(last["left"].pose, lift)
     np.testing.assert_allclose(last["right"].pose, turn)
@@ -84,23 +84,35 @@ class Levitation:
         self.speed = speed
 
     def imagine(self, observation, *, seed=None) -> PointmapVideo:
-        return self.imagine_parts(observation)[0]
+        return observation.robot
 
-    def imagine_parts(self, observation, *, seed=None, start=0):
-        count = len(observation)
+    def begin_rollout(self, observation, *, seed=None) -> "Rising":
+        return Rising(observation, self.speed)
+
+
+class Rising:
+    """A rollout of `Levitation`."""
+
+    def __init__(self, observation, speed: float) -> None:
+        self.first, self.speed, self.frames = observation, speed, 0
         above = observation.to_base(observation.xyz)[..., 2] > 0.01
-        part = np.where(above & (observation.robot.mask[0] == 0), 0, -1)
+        self.part = np.where(above & (observation.robot.mask[0] == 0), 0, -1)
+
+    def advance(self, observation) -> tuple[PointmapVideo, PartMotion]:
+        count = len(observation) - 2
         motions = np.tile(np.eye(4), (count, 1, 1, 1))
         up = observation.base_in_camera[:3, 2]
-        motions[:, 0, :3, 3] = self.speed * np.arange(count)[:, None] * up
-        xyz = np.tile(observation.xyz, (count, 1, 1, 1))
-        xyz[:, part == 0] += motions[:, 0, None, :3, 3].astype(np.float32)
-        rgb, mask = np.tile(observation.image, (count, 1, 1, 1)), observation.robot.mask
+        frames = self.frames + 1 + np.arange(count)
+        self.frames += count
+        motions[:, 0, :3, 3] = self.speed * frames[:, None] * up
+        xyz = np.tile(self.first.xyz, (count, 1, 1, 1))
+        xyz[:, self.part == 0] += motions[:, 0, None, :3, 3].astype(np.float32)
         video = PointmapVideo(
-            rgb=rgb[start:], xyz=xyz[start:], mask=mask[start:], camera=observation.camera,
+            rgb=np.tile(self.first.image, (count, 1, 1, 1)), xyz=xyz,
+            mask=observation.robot.mask[2:], camera=observation.camera,
             fps=observation.robot.fps, names=("robot",),
         )  # fmt: skip
-        return video, PartMotion(part=part, motions=motions)
+        return video, PartMotion(part=self.part, motions=motions)
 
 
 @pytest.mark.parametrize(("speed", "expected"), [(0.004, 16), (0.0, None), (-0.004, None)])

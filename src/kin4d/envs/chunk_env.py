@@ -1,8 +1,9 @@
 """ChunkEnv: what all environments share: spaces, chunks of actions, LeRobot's conventions.
 
 Observations are `pixels/front` (RGB), `depth` (m) and `pointmap` (m, camera frame; both 0 where
-nothing is seen), `agent_pos` (joints in rad, then the gripper's opening) and `eef_pose` (position
-in m and rotation vector of the grasp frame, world axes). The reward is 1 in the step in which the
+nothing is seen), `agent_pos` (joints in rad, then the gripper's opening), `eef_pose` (position in m
+and rotation vector of the grasp frame, world axes), `camera_pose` (of the camera in the world) and
+`environment_state` (see `kin4d.envs.environment_state`). The reward is 1 in the step in which the
 task's success test first holds; it ends the episode.
 """
 
@@ -15,6 +16,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from kin4d.envs.environment_state import STATE
 from kin4d.envs.servo_control import action_bounds
 from kin4d.errors import InputError
 from kin4d.kinematics.arms import load_arm
@@ -81,6 +83,8 @@ class ChunkEnv(gymnasium.Env):
                 "pointmap": box(height, width, 3),
                 "agent_pos": box(len(self.arm.columns) + 1),
                 "eef_pose": box(6),
+                "camera_pose": box(4, 4),
+                "environment_state": box(STATE),
             }
         )
         self._scene_seed: int | None = None
@@ -116,6 +120,8 @@ class ChunkEnv(gymnasium.Env):
             "observation/joint_position": observation["agent_pos"][:-1],
             "observation/gripper_position": observation["agent_pos"][-1:],
             "observation/eef_pose": observation["eef_pose"],
+            "observation/camera_pose": observation["camera_pose"],
+            "observation/environment_state": observation["environment_state"],
             "prompt": self.task_description,
             "episode/task": self.task,
             "episode/arm": self.arm.name,

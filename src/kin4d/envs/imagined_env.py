@@ -1,8 +1,8 @@
 """ImaginedEnv (`kin4d/Imagined-v0`): a world model in closed loop, in the place of a simulator.
 
 The first frame is rendered, like the truth's. Then the world model predicts windows of actions; the
-last frame it imagines is the first of the next window. What happens within a window does not depend
-on how its actions are cut into chunks: they are always predicted from the window's first frame.
+last frame it imagines is the first of the next window. Within a window, imagination goes on from
+where it stopped, so it hardly matters how actions are cut into chunks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from kin4d.envs.imagined_state import ImaginedState, TrackedBody, track_bodies
+from kin4d.envs.imagined_state import BodyTracker, ImaginedState, TrackedBody
 from kin4d.envs.mujoco_env import body_poses_of
 from kin4d.envs.task_env import TaskEnv
 from kin4d.errors import InputError
@@ -28,14 +28,23 @@ from kin4d.world.observation import Observation, make_observation
 _FIRST_BODY = 2  # mask id of the first body in a rendered frame
 
 
+class PartsRollout(Protocol):
+    """Imagines one rollout piece by piece."""
+
+    def advance(self, observation: Observation, /) -> tuple[PointmapVideo, PartMotion]:
+        """The video of further frames and the motion of the parts in them.
+
+        Of the observation's robot, frame 0 is the rollout's first frame, frame 1 the last known.
+        """
+        ...
+
+
 @runtime_checkable
 class ImaginesParts(Protocol):
     """A world model that says how the parts move that its video shows."""
 
-    def imagine_parts(
-        self, observation: Observation, *, seed: int | None = None, start: int = 0
-    ) -> tuple[PointmapVideo, PartMotion]:
-        """The video from frame `start` on, and the motion of the parts in all frames."""
+    def begin_rollout(self, observation: Observation, *, seed: int | None = None) -> PartsRollout:
+        """A rollout that starts with the observation's first frame."""
         ...
 
 
@@ -92,43 +101,51 @@ class ImaginedEnv(TaskEnv):
     def _begin_window(
         self, rgb: np.ndarray, xyz: np.ndarray, bodies: dict[str, TrackedBody], q: np.ndarray
     ) -> None:
-        self._start, self._bodies, self._q = (rgb, xyz), bodies, q[None]
-        self._now = (rgb, xyz, q)
+        self._now, self._start, self._left = (rgb, xyz, q), (rgb, xyz, q), self.window
+        self._bodies = bodies
+        self._rollout = self.model.begin_rollout(self._observe_robot(q[None]), seed=self.sample)
+        self._parts = BodyTracker(bodies, xyz, self._camera.pose)
 
     def _carry_out(self, targets: np.ndarray) -> tuple[int, bool]:
         taken = 0
         while taken < len(targets):
-            chunk = targets[taken : taken + self.window + 1 - len(self._q)]
-            steps, success = self._imagine(chunk)
+            steps, success = self._imagine(targets[taken : taken + self._left])
             taken += steps
             if success:
                 return taken, True
         return taken, False
 
     def _imagine(self, targets: np.ndarray) -> tuple[int, bool]:
-        """Predict further targets of this window; begin the next one if they fill it."""
-        scene, body, done = self.scene, self.arm.body, len(self._q)
-        q, (rgb, xyz) = np.concatenate([self._q, targets]), self._start
-        observation = make_observation(
+        """Imagine further targets of this window; begin the next one if they fill it."""
+        scene, (_, _, first), (_, _, last) = self.scene, self._start, self._now
+        q = np.concatenate([first[None], last[None], targets])
+        video, parts = self._rollout.advance(self._observe_robot(q))
+        for t, bodies in enumerate(self._parts.follow(parts)):
+            self._bodies = bodies
+            self._now = (video.rgb[t], video.xyz[t], targets[t])
+            if scene.spec.success(ImaginedState(scene, self._first, self._bodies, targets[t])):
+                return t + 1, True
+        self._left -= len(targets)
+        if not self._left:
+            self._begin_window(*self._now[:2], self._bodies, targets[-1])
+        return len(targets), False
+
+    def _observe_robot(self, q: np.ndarray) -> Observation:
+        """The window's first frame, and the robot at q [T, k]."""
+        (rgb, xyz, _), body = self._start, self.arm.body
+        return make_observation(
             rgb,
             xyz,
             MeshInstance.of_body(body, q, name="robot"),
             self._camera,
             fps=RATE,
             base=np.asarray(body.root),
-            language=scene.instruction,
+            language=self.scene.instruction,
             threads=1,
         )
-        video, parts = self.model.imagine_parts(observation, seed=self.sample, start=done)
-        frames = track_bodies(self._bodies, xyz, parts, self._camera.pose)
-        for t in range(done, len(q)):
-            self._now = (video.rgb[t - done], video.xyz[t - done], q[t])
-            if scene.spec.success(ImaginedState(scene, self._first, frames[t], q[t])):
-                return t + 1 - done, True
-        self._q = q
-        if len(q) > self.window:
-            self._begin_window(video.rgb[-1], video.xyz[-1], frames[-1], q[-1])
-        return len(targets), False
 
     def _look(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self._now
+
+    def _body_pose(self, name: str) -> np.ndarray:
+        return self._bodies[name].pose

@@ -39,34 +39,40 @@ class TrackedBody:
         return replace(self, points=points, pose=world @ self.pose)
 
 
-def track_bodies(
-    bodies: Mapping[str, TrackedBody], xyz: np.ndarray, parts: PartMotion, camera_pose: np.ndarray
-) -> list[dict[str, TrackedBody]]:
-    """The bodies in each frame of an imagined video.
+class BodyTracker:
+    """Follows bodies by the parts of a world model that lie where they were seen.
 
     Args:
-        bodies: Where they are in its first frame.
+        bodies: Where they are in the first frame.
         xyz: [H, W, 3] m: geometry of that frame.
-        parts: Parts of the frame, and how they move.
         camera_pose: [4, 4] of the camera in the world.
     """
-    shown = (parts.part >= 0) & np.isfinite(xyz).all(-1)
-    part_of_point = parts.part[shown]
-    tree = KDTree(xyz[shown]) if shown.any() else None
-    followed = {
-        name: None if tree is None else _part_of(body, tree, part_of_point)
-        for name, body in bodies.items()
-    }
-    still = np.eye(4)
-    return [
-        {
-            name: body.moved(
-                still if followed[name] is None else motions[followed[name]], camera_pose
-            )
-            for name, body in bodies.items()
-        }
-        for motions in parts.motions
-    ]
+
+    def __init__(
+        self, bodies: Mapping[str, TrackedBody], xyz: np.ndarray, camera_pose: np.ndarray
+    ) -> None:
+        self._bodies, self._xyz, self._camera_pose = bodies, xyz, camera_pose
+        self._part_of: dict[str, int | None] | None = None
+
+    def follow(self, parts: PartMotion) -> list[dict[str, TrackedBody]]:
+        """The bodies in each frame of a motion since the first frame."""
+        if self._part_of is None:
+            shown = (parts.part >= 0) & np.isfinite(self._xyz).all(-1)
+            tree = KDTree(self._xyz[shown]) if shown.any() else None
+            self._part_of = {
+                name: None if tree is None else _part_of(body, tree, parts.part[shown])
+                for name, body in self._bodies.items()
+            }
+        still, part_of = np.eye(4), self._part_of
+        return [
+            {
+                name: body.moved(
+                    still if part_of[name] is None else motions[part_of[name]], self._camera_pose
+                )
+                for name, body in self._bodies.items()
+            }
+            for motions in parts.motions
+        ]
 
 
 def _part_of(body: TrackedBody, tree: KDTree, part_of_point: np.ndarray) -> int | None:

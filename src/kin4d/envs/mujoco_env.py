@@ -10,7 +10,7 @@ from kin4d.envs.task_env import TaskEnv
 from kin4d.extras import require
 from kin4d.tasks.render_rollout import TaskRenderer
 from kin4d.tasks.simulate import arm_columns, carry_out
-from kin4d.tasks.task_scene import TaskScene
+from kin4d.tasks.task_scene import SimState, TaskScene
 
 
 class MujocoEnv(TaskEnv):
@@ -40,6 +40,9 @@ class MujocoEnv(TaskEnv):
             self._renderer.actors.joint_transforms(q, body_poses_of(self._data))
         )
         return drawn.rgb, drawn.xyz, q
+
+    def _body_pose(self, name: str) -> np.ndarray:
+        return SimState(self.scene.model, self._data, self.arm).pose(name)
 
 
 def body_poses_of(data: Any) -> np.ndarray:

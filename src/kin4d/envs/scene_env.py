@@ -44,3 +44,7 @@ class SceneEnv(TaskEnv):
         q, poses = self._mechanics.q(self._state), self._mechanics.body_poses(self._state)
         drawn = self._renderer.draw(self._renderer.actors.joint_transforms(q, poses))
         return drawn.rgb, drawn.xyz, q
+
+    def _body_pose(self, name: str) -> np.ndarray:
+        poses = self._mechanics.body_poses(self._state)
+        return poses[self.scene.model.body(name).id]

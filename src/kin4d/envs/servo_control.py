@@ -25,11 +25,14 @@ class ServoControl:
         control: "pose_delta": actions are [x, y, z, rx, ry, rz, opening], the change of the grasp
             frame's pose in world axes (m, and a rotation vector in rad) and the gripper's opening
             from 0 (closed) to 1. "joint_velocity": rad/s of each joint, and the opening.
+
+    Attributes:
+        pose: [4, 4] of the grasp frame as commanded so far.
     """
 
     def __init__(self, arm: Arm, q: np.ndarray, control: str) -> None:
         self.arm, self.q, self.control = arm, q, control
-        self._pose = arm.grasp_pose(q)
+        self.pose = arm.grasp_pose(q)
 
     def targets(self, actions: np.ndarray) -> np.ndarray:
         """[H, k] coordinates that carry out actions [H, D], after all earlier ones."""
@@ -42,9 +45,9 @@ class ServoControl:
                 gripper=actions[:, 6],
                 frame="base",
             )
-            q, _ = servo_targets(arm, self.q, chunk, pose=self._pose)
+            q, _ = servo_targets(arm, self.q, chunk, pose=self.pose)
             deltas = values_to_poses(chunk.values, chunk.rotation)
-            self._pose = integrate(deltas, self._pose, frame=chunk.frame)[-1]
+            self.pose = integrate(deltas, self.pose, frame=chunk.frame)[-1]
         else:
             q = np.tile(self.q, (len(actions), 1))
             columns, limits = list(arm.columns), arm.body.limits.numpy()
@@ -52,7 +55,7 @@ class ServoControl:
                 before = q[max(t - 1, 0), columns]
                 q[t, columns] = np.clip(before + velocity / RATE, *limits[columns].T)
             q[:, arm.grip] = arm.closed + actions[:, -1] * (arm.opened - arm.closed)
-            self._pose = arm.grasp_pose(q[-1])
+            self.pose = arm.grasp_pose(q[-1])
         self.q = q[-1]
         return q
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kin4d.envs.chunk_env import FAR, ChunkEnv, StepResult
+from kin4d.envs.environment_state import environment_state
 from kin4d.envs.servo_control import ServoControl
 from kin4d.errors import InputError
 from kin4d.tasks.task import named_task
@@ -34,12 +35,21 @@ class TaskEnv(ChunkEnv):
     def _look(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Now: colours [H, W, 3] uint8, points [H, W, 3] m (camera frame), coordinates [k]."""
 
+    @abstractmethod
+    def _body_pose(self, name: str) -> np.ndarray:
+        """[4, 4] where a body of the task is now."""
+
     @property
     def scene(self) -> TaskScene:
         """The task as it was set up by the last `reset`."""
         if self._scene is None:
             raise InputError("the environment has not begun", hint="call reset() first")
         return self._scene
+
+    @property
+    def commanded_pose(self) -> np.ndarray:
+        """[4, 4] of the grasp frame, as commanded so far."""
+        return self._servo.pose
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -50,6 +60,8 @@ class TaskEnv(ChunkEnv):
         scene = self._scene = named_task(self.task).build(chosen, arm=self.arm.name)
         self.task_description = scene.instruction
         self._scene_seed = chosen
+        camera = scene.room.camera(self.height, self.width)
+        self._camera_pose = camera.pose.astype(np.float32)
         self._servo = ServoControl(self.arm, scene.start, self.control)
         self._steps, self._clipped, self._success = 0, 0, False
         self._begin(scene)
@@ -90,4 +102,6 @@ class TaskEnv(ChunkEnv):
             "pointmap": points,
             "agent_pos": np.array([*q[list(arm.columns)], arm.opening(q)], np.float32),
             "eef_pose": np.array([*pose[:3, 3], *rotation], np.float32),
+            "camera_pose": self._camera_pose.copy(),
+            "environment_state": environment_state(self.scene, self._body_pose),
         }

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
-from kin4d.geometry.mesh import face_normals
+from kin4d.geometry.mesh import Mesh, face_normals
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.geometry.sampling import farthest_points
+from kin4d.geometry.skin import Skin
 from kin4d.render.pointmaps import MeshInstance, render_instances
 
 ROBOT_POINTS = 640
@@ -155,7 +157,7 @@ def make_observation(
         robot=rendered,
         robot_points=robot_points,
         robot_dense_points=robot_dense_points,
-        link=_sample_surface(robot, ROBOT_POINTS, evenly=False)[1],
+        link=_sample_robot(robot, ROBOT_POINTS, evenly=False)[1],
         base_in_camera=to_camera @ (np.eye(4) if base is None else base),
         language=language,
         actions=actions,
@@ -201,20 +203,28 @@ def track_surface(
     Every link has about the same number of points, chosen by farthest-point sampling, since the
     links that make contact are small. If `evenly`, the density is constant instead.
     """
-    points, link = _sample_surface(robot, count, evenly=evenly)
+    points, link = _sample_robot(robot, count, evenly=evenly)
     assert robot.transforms is not None
     matrices = robot.transforms[:, link]
     return (matrices[..., :3, :3] @ points[None, :, :, None])[..., 0] + matrices[..., :3, 3]
 
 
-def _sample_surface(
+def _sample_robot(
     robot: MeshInstance, count: int, *, evenly: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Points [count, 3] of a robot's surface at rest, m, and the link [count] of each."""
     if robot.skin is None or robot.transforms is None or not robot.skin.is_rigid:
         raise InputError(f"'{robot.name}' is not made of rigid links", allowed="a robot")
-    mesh, rng = robot.mesh, np.random.default_rng(0)
-    link_of_face = robot.skin.joints[mesh.faces[:, 0], 0]
+    return _sample_surface(robot.mesh, robot.skin, count, evenly=evenly)
+
+
+@lru_cache(maxsize=8)
+def _sample_surface(
+    mesh: Mesh, skin: Skin, count: int, *, evenly: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The points; always the same ones of a mesh."""
+    rng = np.random.default_rng(0)
+    link_of_face = skin.joints[mesh.faces[:, 0], 0]
     area = np.linalg.norm(face_normals(mesh.vertices, mesh.faces), axis=-1)
     group = np.zeros_like(link_of_face) if evenly else link_of_face
     links = np.unique(group[area > 0])

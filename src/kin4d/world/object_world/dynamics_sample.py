@@ -79,6 +79,7 @@ def make_dynamics_sample(
     seconds: float,
     gripper_opening: np.ndarray | None = None,
     ee_tracking_error: np.ndarray | None = None,
+    path: np.ndarray | None = None,
     scene: str = "",
     seed: int = 0,
 ) -> DynamicsSample | None:
@@ -92,6 +93,8 @@ def make_dynamics_sample(
         seconds: Seconds between frames.
         gripper_opening: [T] from 0 (closed) to 1, if known.
         ee_tracking_error: [T, 3] m, if known; see `Observation`.
+        path: [U, N, 3] m: all that is known of the robot's motion, near which more points are
+            chosen; `robot_points` if None.
         scene: Key of the initial scene; see `DynamicsSample`.
         seed: Seed of the choice of points.
     """
@@ -105,7 +108,7 @@ def make_dynamics_sample(
     part_ids = part_ids[pixels >= _MIN_POINTS]
     if not len(part_ids):
         return None
-    robot_tree = KDTree(robot_points.reshape(-1, 3))
+    robot_tree = KDTree((robot_points if path is None else path).reshape(-1, 3))
     parts = np.stack(
         [_choose_points(xyz[part == part_id], robot_tree, rng) for part_id in part_ids]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -24,7 +24,7 @@ from kin4d.world.object_world.compositor.compositor import (
 )
 from kin4d.world.object_world.depth import DepthConfig, DepthNet
 from kin4d.world.object_world.dynamics import DynamicsConfig, PartDynamics
-from kin4d.world.object_world.dynamics_sample import make_dynamics_sample
+from kin4d.world.object_world.dynamics_sample import DynamicsSample, make_dynamics_sample
 from kin4d.world.object_world.part_rollout import rollout_parts
 from kin4d.world.object_world.refinement import RefineConfig, RefineNet
 from kin4d.world.object_world.segmentation import (
@@ -37,6 +37,9 @@ from kin4d.world.object_world.segmentation import (
 from kin4d.world.object_world.train import VERSION, WORLD
 from kin4d.world.observation import Observation
 from kin4d.world.observation_cleanup import clean_observation
+
+if TYPE_CHECKING:
+    from kin4d.world.object_world.object_rollout import ObjectRollout
 
 SIZE = (64, 96)
 """Height and width in pixels of the images that its networks are trained on."""
@@ -116,43 +119,71 @@ class ObjectWorldModel:
             seed: Seed of a sample; the most likely motion if None.
         """
         generator = None if seed is None else torch.Generator().manual_seed(seed)
-        robot = observation.robot.mask[0] > 0
-        xyz = observation.to_base(observation.xyz.astype(np.float64))
-        if part is None:
-            part = split_components(
-                self.segmentation.predict(frame_features(observation.image, xyz, robot)), xyz
-            )
-        visible = np.isfinite(xyz).all(-1) & ~robot
-        count = int(part.max()) + 1
-        motions = np.tile(np.eye(4), (len(observation), max(count, 0), 1, 1))
-        sample = make_dynamics_sample(
-            robot_points=observation.to_base(observation.robot_points),
-            xyz=xyz[visible],
-            part=part[visible],
-            motions=motions,
-            seconds=observation.seconds,
-            gripper_opening=observation.gripper_opening,
-            ee_tracking_error=observation.ee_tracking_error,
-        )
+        part = self.segment_parts(observation) if part is None else part
+        motions = np.tile(np.eye(4), (len(observation), max(int(part.max()) + 1, 0), 1, 1))
+        sample = self.dynamics_sample(observation, part)
         if sample is None:
             return PartMotion(part=np.full_like(part, BACKGROUND), motions=motions[:, :0])
         poses = rollout_parts(self.dynamics, *sample.tensors(), sample.seconds, generator).numpy()
-        predicted = np.tile(np.eye(4), (*poses.shape[:2], 1, 1))
-        predicted[:, :, :3] = poses
-        motions[:, list(sample.part_ids)] = (
-            observation.base_in_camera @ predicted @ np.linalg.inv(observation.base_in_camera)
-        )
+        motions[:, list(sample.part_ids)] = poses_in_camera(observation, poses)
         return PartMotion(part=part, motions=motions)
 
-    def render(
-        self, observation: Observation, motion: PartMotion, *, start: int = 0
-    ) -> list[CompositeFrame]:
-        """Composite the frames of a part motion, from `start` on."""
+    def segment_parts(self, observation: Observation) -> np.ndarray:
+        """[H, W] int: part of each pixel of the first frame, -1 for none."""
+        xyz = observation.to_base(observation.xyz.astype(np.float64))
+        robot = observation.robot.mask[0] > 0
+        features = frame_features(observation.image, xyz, robot)
+        return split_components(self.segmentation.predict(features), xyz)
+
+    def dynamics_sample(
+        self,
+        observation: Observation,
+        part: np.ndarray,
+        *,
+        frames: slice = slice(None),
+        path: np.ndarray | None = None,
+    ) -> DynamicsSample | None:
+        """What the dynamics network is given of an observation; None if it shows no part.
+
+        Args:
+            observation: The input.
+            part: [H, W] int: part of each pixel.
+            frames: Those of the robot's motion.
+            path: See `make_dynamics_sample`.
+        """
+        xyz = observation.to_base(observation.xyz.astype(np.float64))
+        visible = np.isfinite(xyz).all(-1) & (observation.robot.mask[0] == 0)
+        robot_points = observation.to_base(observation.robot_points[frames])
+        measured = (observation.gripper_opening, observation.ee_tracking_error)
+        opening, error = (None if one is None else one[frames] for one in measured)
+        still = np.tile(np.eye(4), (len(robot_points), max(int(part.max()) + 1, 0), 1, 1))
+        return make_dynamics_sample(
+            robot_points=robot_points,
+            xyz=xyz[visible],
+            part=part[visible],
+            motions=still,
+            seconds=observation.seconds,
+            gripper_opening=opening,
+            ee_tracking_error=error,
+            path=path,
+        )
+
+    def begin_rollout(self, observation: Observation, *, seed: int | None = None) -> ObjectRollout:
+        """A rollout that is given the robot's motion piece by piece.
+
+        Args:
+            observation: The first frame; of its robot only that frame counts.
+            seed: Seed of a sample; the most likely motion if None.
+        """
+        from kin4d.world.object_world.object_rollout import ObjectRollout
+
+        return ObjectRollout(self, observation, seed=seed)
+
+    def render(self, observation: Observation, motion: PartMotion) -> list[CompositeFrame]:
+        """Composite the frames of a part motion."""
         moving = parts_that_moved(observation.xyz, motion.part, motion.motions)
         compositor = Compositor(observation, motion.part, moving)
-        return [
-            compositor.render(t, motion.motions[t][moving]) for t in range(start, len(observation))
-        ]
+        return [compositor.render(t, motion.motions[t][moving]) for t in range(len(observation))]
 
     def imagine(
         self, observation: Observation, *, part: np.ndarray | None = None, seed: int | None = None
@@ -169,23 +200,25 @@ class ObjectWorldModel:
         *,
         part: np.ndarray | None = None,
         seed: int | None = None,
-        start: int = 0,
     ) -> tuple[PointmapVideo, PartMotion]:
-        """Predict the video from frame `start` on, and the motion of all parts in all frames.
+        """Predict the video, and the motion of all parts.
 
-        Args: otherwise as of `predict_motion`.
+        Args: as of `predict_motion`.
         """
         observation = self.with_depth(clean_observation(observation))
         motion = self.predict_motion(observation, part=part, seed=seed)
-        frames = self.render(observation, motion, start=start)
+        video = self.finish(observation, self.render(observation, motion))
+        video.rgb[0], video.xyz[0] = observation.image, observation.xyz
+        return video, motion
+
+    def finish(self, observation: Observation, frames: list[CompositeFrame]) -> PointmapVideo:
+        """The video of composited frames, refined if there is a network for it."""
         if self.refinement is None:
             rgb = np.stack([frame.rgb for frame in frames])
             xyz = np.stack([frame.xyz for frame in frames])
         else:
             rgb, xyz = self.refinement.refine(observation, frames)
-        if start == 0:
-            rgb[0], xyz[0] = observation.image, observation.xyz
-        video = PointmapVideo(
+        return PointmapVideo(
             rgb=rgb,
             xyz=xyz,
             mask=np.stack([frame.robot for frame in frames]).astype(np.uint8) * ROBOT,
@@ -193,7 +226,6 @@ class ObjectWorldModel:
             fps=observation.robot.fps,
             names=("robot",),
         )
-        return video, motion
 
     def save(self, file: str | Path, metadata: dict[str, Any]) -> None:
         """Write all networks and their configs to one .safetensors file."""
@@ -249,6 +281,14 @@ class ObjectWorldModel:
 
     def _networks(self) -> dict[str, nn.Module]:
         return {kind: getattr(self, kind) for kind in _NETWORKS if getattr(self, kind) is not None}
+
+
+def poses_in_camera(observation: Observation, poses: np.ndarray) -> np.ndarray:
+    """[..., 4, 4] motions in the camera frame of motions [..., 3, 4] in the base frame."""
+    whole = np.tile(np.eye(4), (*poses.shape[:-2], 1, 1))
+    whole[..., :3, :] = poses
+    base = observation.base_in_camera
+    return base @ whole @ np.linalg.inv(base)
 
 
 _NETWORKS = {

@@ -8,6 +8,7 @@ mean pose is used; each view continues from it.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,7 +23,20 @@ VIEWS = 4
 _OFFSET = 0.1  # rad off multiples of 90 degrees, where boxes look alike
 
 
-@torch.no_grad()
+class RolloutState(NamedTuple):
+    """Where a rollout stops, so that it can go on.
+
+    Attributes:
+        pose: [P, 3, 4] of the parts relative to the first frame.
+        previous: [P, 3, 4] in the frame before.
+        memory: [V P, H] of the network, for each view and part.
+    """
+
+    pose: Tensor
+    previous: Tensor
+    memory: Tensor
+
+
 def rollout_parts(
     dynamics: PartDynamics,
     robot_points: Tensor,
@@ -35,6 +49,26 @@ def rollout_parts(
 ) -> Tensor:
     """[T, P, 3, 4]: poses of the parts relative to the first frame.
 
+    Args: as of `continue_rollout`, from the first frame on.
+    """
+    frames = (robot_points, parts, others, owner, proprioception)
+    return continue_rollout(dynamics, *frames, seconds, generator)[0]
+
+
+@torch.no_grad()
+def continue_rollout(
+    dynamics: PartDynamics,
+    robot_points: Tensor,
+    parts: Tensor,
+    others: Tensor,
+    owner: Tensor,
+    proprioception: Tensor,
+    seconds: float,
+    generator: torch.Generator | None = None,
+    start: RolloutState | None = None,
+) -> tuple[Tensor, RolloutState]:
+    """[T, P, 3, 4]: poses of the parts relative to the first frame, and where the rollout stops.
+
     Args:
         dynamics: The network.
         robot_points: [T, N, 3] m: surface points of the robot, in its base frame.
@@ -44,16 +78,24 @@ def rollout_parts(
         proprioception: [T, 4]; see `DynamicsSample`.
         seconds: Seconds between frames.
         generator: Draws a sample, from one view; the most likely motion if None.
+        start: Where it goes on from; T then counts from there. The first frame if None.
     """
     count = len(parts)
     rotations = _view_rotations(VIEWS if generator is None else 1)
     views = len(rotations)
     rotations = rotations.repeat_interleave(count, 0)  # all parts of a view, then those of the next
-    state = dynamics.initial_state(parts.repeat(views, 1, 1) @ rotations.mT)
-    own = owner[None] == torch.arange(count)[:, None]
     identity = torch.eye(3, 4)[None]
-    pose = identity.repeat(count, 1, 1)
-    poses = [pose]
+    own = owner[None] == torch.arange(count)[:, None]
+    if start is None:
+        still = identity.repeat(count, 1, 1)
+        memory = torch.zeros(len(rotations), dynamics.config.memory)
+        start = RolloutState(still, still, memory)
+
+    def in_views(pose: Tensor) -> Tensor:
+        return transformed_points(pose, parts).repeat(views, 1, 1) @ rotations.mT
+
+    pose, before, memory = start
+    poses, points, previous = [pose], in_views(pose), in_views(before)
     for (robot, robot_next), sensed in zip(
         pairwise(robot_points), pairwise(proprioception), strict=True
     ):
@@ -61,8 +103,9 @@ def rollout_parts(
         around = torch.where(own[..., None], OUT_OF_RANGE, positions[None])
         sensed_views = torch.stack(sensed).repeat(len(rotations), 1, 1)
         sensed_views[..., 1:] = sensed_views[..., 1:] @ rotations.mT
+        view_poses = _rotate_poses(pose.repeat(views, 1, 1), rotations)
         next_state, _ = dynamics.step(
-            state,
+            PartState(points, previous, memory, view_poses),
             robot @ rotations.mT,
             robot_next @ rotations.mT,
             around.repeat(views, 1, 1) @ rotations.mT,
@@ -70,14 +113,13 @@ def rollout_parts(
             sensed_views,
             generator,
         )
+        before, memory = pose, next_state.memory
         pose = _mean_pose(
             _rotate_poses(next_state.pose, rotations.mT).unflatten(0, (views, count)), parts.mean(1)
         )
-        points = transformed_points(pose, parts).repeat(views, 1, 1) @ rotations.mT
-        view_poses = _rotate_poses(pose.repeat(views, 1, 1), rotations)
-        state = PartState(points, state.points, next_state.memory, view_poses)
+        points, previous = in_views(pose), points
         poses.append(pose)
-    return torch.stack(poses)
+    return torch.stack(poses), RolloutState(pose, before, memory)
 
 
 def _view_rotations(count: int) -> Tensor:

@@ -7,6 +7,7 @@ nearest to the camera is visible.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,6 +96,12 @@ class Compositor:
                 depth[cavity.where], self._unshadowed[cavity.where] = cavity.depth, cavity.colour
         self.xyz = (depth[..., None] * observation.camera.rays()).astype(np.float32)
         self._table = np.abs(observation.to_base(self.xyz)[..., 2]) < TABLE_TOLERANCE
+
+    def with_observation(self, observation: Observation) -> Compositor:
+        """The same first frame and parts with other frames of the robot."""
+        other = copy.copy(self)
+        other.observation, other._robot_rgb = observation, relight(observation, self.light)
+        return other
 
     def render(self, frame: int, poses: np.ndarray) -> CompositeFrame:
         """Render one frame.
