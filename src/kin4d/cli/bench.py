@@ -29,6 +29,7 @@ def bench_command(
     weights: tuple[str, ...] = (),
     images: Path | None = None,
     count: Count | None = None,
+    results: Path | None = None,
     loaders: tuple[str, ...] = (),
     gate: bool = False,
     list: bool = False,
@@ -43,11 +44,13 @@ def bench_command(
         objects: For object-pose and prior: folders of URDF objects, such as PartNet-Mobility's.
         split: For prior: "test", or "dev" for choosing between models.
         episodes: For world: a store of episodes; without one, some are made.
-        weights: For object-pose, prior and world: models to evaluate, each a name, a file, a
-            run or a folder of runs.
-        images: For object-pose, prior and world: draw what was fitted, predicted or imagined
-            into this folder.
-        count: For reliability: damaged inputs for each loader.
+        weights: For object-pose, prior, world and policy: models to evaluate, each a name, a file,
+            a run or a folder of runs.
+        images: For object-pose, prior, world and policy: draw what was fitted, predicted, imagined
+            or done into this folder.
+        count: For reliability: damaged inputs for each loader. For policy: starts of each task.
+        results: For policy: keep the outcome of each episode in this folder; the same command goes
+            on where it was stopped.
         loaders: For reliability: only these loaders.
         gate: Exit with code 1 if a threshold is missed; without it, misses are only printed.
         list: Print the names alone, one a line.
@@ -68,6 +71,7 @@ def bench_command(
         "weights": weights,
         "images": images,
         "count": count,
+        "results": results,
         "loaders": loaders,
     }
     given = {option: value for option, value in options.items() if value}

@@ -15,6 +15,7 @@ from kin4d.cli.train_diffusion import TrainDiffusion
 from kin4d.cli.train_joint_prior import TrainJointPrior
 from kin4d.cli.train_object_world import TrainObjectWorld
 from kin4d.cli.train_options import PROCESS_SEED, TrainingOptions
+from kin4d.cli.train_policy import TrainPolicy
 
 if TYPE_CHECKING:
     from kin4d.objects.pairs import PairBatch
@@ -123,6 +124,7 @@ Task = (
     | Annotated[TrainObjectWorld, tyro.conf.subcommand("object-world")]
     | Annotated[TrainDiffusion, tyro.conf.subcommand("diffusion")]
     | Annotated[TrainCodec, tyro.conf.subcommand("codec")]
+    | Annotated[TrainPolicy, tyro.conf.subcommand("policy")]
 )
 
 

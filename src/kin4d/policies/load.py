@@ -11,7 +11,10 @@ from kin4d.errors import InputError
 from kin4d.policies.policy import Policy
 from kin4d.policies.websocket_policy import WebsocketPolicy
 
-FORMS = "ws://host:port, lerobot:PATH, module:callable, expert, expert:SIGMA (m)"
+FORMS = (
+    "the folder of a trained policy, ws://host:port, lerobot:PATH, module:callable, expert, "
+    "expert:SIGMA (m)"
+)
 
 
 def load_policy(
@@ -20,8 +23,9 @@ def load_policy(
     """The policy of a name.
 
     Args:
-        name: "ws://host:port" (openpi or RoboArena server), "lerobot:PATH", "module:callable", or
-            "expert", with noise as "expert:0.0057" (m per action).
+        name: Folder or .safetensors file of `kin4d train policy`, "ws://host:port" (openpi or
+            RoboArena server), "lerobot:PATH", "module:callable", or "expert", with noise as
+            "expert:0.0057" (m per action).
         preset: Keys and units of a server; see `kin4d.policies.presets`.
         timeout: s that a server may take for an answer.
         api_key: For a server that asks for one.
@@ -30,6 +34,10 @@ def load_policy(
         return WebsocketPolicy(name, preset=preset, timeout=timeout, api_key=api_key)
     if preset is not None:
         raise InputError("only servers have presets", value=preset, hint="leave out --preset")
+    if Path(name).is_dir() or name.endswith(".safetensors"):
+        from kin4d.policies.learned.learned_policy import LearnedPolicy
+
+        return LearnedPolicy(name)
     kind, _, rest = name.partition(":")
     if kind == "expert":
         from kin4d.policies.scripted import ScriptedPolicy

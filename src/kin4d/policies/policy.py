@@ -6,6 +6,9 @@ An observation is a flat dict; `kin4d.envs` makes it, and every policy sees the 
   `observation/pointmap` [H, W, 3] float32 m in the camera frame (0 where nothing is seen)
 - `observation/joint_position` [n] float32 rad, `observation/gripper_position` [1] float32, 0 closed
   to 1 open, `observation/eef_pose` [6] float32: position (m) and rotation vector of the grasp frame
+- `observation/camera_pose` [4, 4] float32: of the camera in the world
+- `observation/environment_state` [45] float32: poses and sizes of the task's bodies; see
+  `kin4d.envs.environment_state`
 - `prompt`: the instruction
 - `episode/task`, `episode/arm`, `episode/seed`, `episode/step`: which episode this is and how many
   actions were taken. Scripted experts need them; a learned policy should not.

@@ -1,0 +1,1 @@
+"""Policies that are trained here: behaviour cloning, ACT and diffusion, from states or images."""
