@@ -35,7 +35,7 @@ class TrainPolicy(TrainingOptions):
         "close_drawer",
         "close_door",
     )
-    """Tasks it learns, told apart by their instructions."""
+    """Tasks it learns, distinguished by their instructions."""
     demos: Count = 50
     """Demonstrations of each task, drawn by the seed from `pool`."""
     pool: Count = 100
