@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kin4d.errors import Kin4dError as Kin4dError
     from kin4d.export import write_clip as write_clip
     from kin4d.export.articulated import write_articulated as write_articulated
+    from kin4d.export.html import clip_html as clip_html
     from kin4d.fitting.fit import fit as fit
     from kin4d.geometry.camera import Camera as Camera
     from kin4d.geometry.clip import Clip as Clip
@@ -83,6 +84,7 @@ _HOME = {
     "imagine_episode": "world.imagine",
     "load_robot": "bodies.robot.registry",
     "bake": "bodies.body",
+    "clip_html": "export.html",
     "render_bodies": "render.pointmaps",
     "render_clip": "render.pointmaps",
     "show": "viewer.player",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,6 +59,14 @@ def tab(chromium) -> Iterator:
 def complaints(tab) -> list[str]:
     """Errors of the console that are not known to come from viser itself."""
     return [text for text in tab.errors if not text.startswith(KNOWN)]
+
+
+def wait_until(tab, expression: str, *, seconds: float = 30.0) -> None:
+    """Wait until a script's expression is true; unlike Playwright's own it needs no eval."""
+    deadline = time.monotonic() + seconds
+    while not tab.evaluate(expression):
+        assert time.monotonic() < deadline, f"waited for: {expression}"
+        tab.wait_for_timeout(50)
 
 
 def pixel(camera, point: np.ndarray) -> tuple[float, float]:

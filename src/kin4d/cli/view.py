@@ -21,10 +21,11 @@ def view_command(
     size: Metres | None = None,
     seed: Seed = 0,
     camera: Path | None = None,
+    html: Path | None = None,
     port: Port = 8080,
     host: str = "127.0.0.1",
 ) -> None:
-    """Serve a page that shows a file, until interrupted.
+    """Serve a page that shows a file, until interrupted; or write one that needs no server.
 
     Args:
         file: A mesh, a clip (.npz), a robot (.urdf, .xml), a scene (.yaml, .json), or the name of
@@ -35,13 +36,14 @@ def view_command(
         size: Metres of the diagonal of a mesh file's bounding box; the file's own if not given.
         seed: Of an object category.
         camera: JSON as written by kin4d: what a robot is looked at with.
+        html: Write a page that plays by itself to this file, and serve nothing: a clip as it is, a
+            scene as it runs, of other files each joint in turn.
         port: Port of the page, or the next that is free; 0 for any.
         host: Address to listen on; 0.0.0.0 for all of this machine's. Any but 127.0.0.1 serves
             other machines, through a link with a token, without encryption.
     """
     from kin4d.geometry.camera import Camera
     from kin4d.viewer.open_file import ViewOptions
-    from kin4d.viewer.player import show
 
     options = ViewOptions(
         body_type=body_type,
@@ -51,4 +53,15 @@ def view_command(
         seed=seed,
         camera=None if camera is None else Camera.load(camera),
     )
+    if html is not None:
+        from kin4d.export.html import write_html
+        from kin4d.viewer.open_file import motion_of
+
+        clip = motion_of(file, options)
+        written = write_html(clip, html)
+        size = written.stat().st_size / 1e6
+        print(f"{len(clip)} frames in {written}, {size:.2g} MB")
+        return
+    from kin4d.viewer.player import show
+
     show(file, port=port, host=host, options=options)

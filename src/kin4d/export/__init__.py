@@ -8,6 +8,7 @@ from typing import Any
 
 from kin4d.errors import InputError
 from kin4d.export.gltf import write_glb
+from kin4d.export.html import write_html
 from kin4d.export.pc2 import write_pc2
 from kin4d.export.sequence import write_sequence
 from kin4d.export.usd import USD_SUFFIXES, write_usd
@@ -19,6 +20,7 @@ _WRITERS = {
     ".glb": write_glb,
     **dict.fromkeys(USD_SUFFIXES, write_usd),
     ".pc2": write_pc2,
+    ".html": write_html,
     ".npz": save_clip,
     "": write_sequence,
 }
@@ -31,8 +33,8 @@ def write_clip(clip: Clip, path: str | Path, **options: Any) -> Path:
     Args:
         clip: The animation.
         path: ``.glb``; ``.usd``, ``.usda``, ``.usdc``, ``.usdz``; ``.pc2`` (with OBJ); ``.npz``
-            (kin4d's own, nothing lost); ``.mp4`` or ``.gif``, rendered; or a folder (no suffix) for
-            one mesh file per frame.
+            (kin4d's own, nothing lost); ``.html``, a page that plays by itself; ``.mp4`` or
+            ``.gif``, rendered; or a folder (no suffix) for one mesh file per frame.
         options: Those of the format's own writer, e.g. ``normals=True`` for GLB or
             ``format="ply"`` for a folder; of `Clip.render` for movies.
 

@@ -92,7 +92,7 @@ class Clip:
         """A mesh as a clip of one frame."""
         return cls(mesh=mesh, vertices=mesh.vertices[None], fps=24.0)
 
-    # Writing, drawing and showing are functions of packages above this one: these three call them
+    # Writing, drawing and showing are functions of packages above this one: these four call them
     # by their public names.
     def save(self, path: str | Path, **options: Any) -> Path:
         """Write by suffix: .glb, .usd, .pc2, .npz (nothing lost), .mp4, .gif, or a folder.
@@ -102,6 +102,13 @@ class Clip:
         from kin4d import write_clip
 
         return write_clip(self, path, **options)
+
+    def to_html(self, **options: Any) -> str:
+        """A page that plays it by itself, without a server or a network; options are those of
+        `kin4d.clip_html`."""
+        from kin4d import clip_html
+
+        return clip_html(self, **options)
 
     def render(self, **options: Any) -> PointmapVideo:
         """Colour, XYZ and mask of every frame; options are those of `kin4d.render_clip`."""

@@ -235,6 +235,7 @@ class BodyView:
         writers = {
             "GLB": motion(".glb"),
             "USD": motion(".usdc"),
+            "Page (html)": motion(".html"),
             "Motion (npz)": motion(".npz"),
         }
         inner = fixed_base(body)

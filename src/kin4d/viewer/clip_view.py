@@ -59,4 +59,9 @@ class ClipView:
 
             return save
 
-        return {"GLB": write(".glb"), "USD": write(".usdc"), "Motion (npz)": write(".npz")}
+        return {
+            "GLB": write(".glb"),
+            "USD": write(".usdc"),
+            "Page (html)": write(".html"),
+            "Motion (npz)": write(".npz"),
+        }

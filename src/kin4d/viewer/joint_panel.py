@@ -71,8 +71,8 @@ def coordinate_infos(body: Body) -> list[CoordinateInfo]:
                 probability=sure.get(name),
                 scale=scale,
                 unit={"mode": "", "prismatic": "m"}.get(kind, "deg"),
-                low=scale * (low if np.isfinite(low) else -reach),
-                high=scale * (high if np.isfinite(high) else reach),
+                low=round(scale * (low if np.isfinite(low) else -reach), 3),
+                high=round(scale * (high if np.isfinite(high) else reach), 3),
             )
         )
     return out
@@ -98,6 +98,7 @@ class JointPanel:
         self.infos = coordinate_infos(body)
         self._first = 6 if isinstance(body, FloatingRoot) else 0
         self._q, self._changed, self._held = body.q0.numpy().copy(), changed, held
+        self._limits = body.limits.numpy()
         self.sliders: list[Any] = []
         self.holds: list[Any] = []
         joints = isinstance(fixed_base(body), KinematicTree)
@@ -137,7 +138,8 @@ class JointPanel:
             page.on_change(hold, self._pinned)
 
     def _moved(self, index: int, slider: Any, info: CoordinateInfo) -> None:
-        self._q[index] = slider.value / info.scale
+        # Shown limits are rounded.
+        self._q[index] = np.clip(slider.value / info.scale, *self._limits[index])
         self._changed(self._q.copy())
 
     def _pinned(self) -> None:

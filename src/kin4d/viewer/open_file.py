@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kin4d.bodies.body import Body
+from kin4d.bodies.body import Body, bake, sweep_joints
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.clip import Clip
@@ -73,6 +73,32 @@ def check_file(what: str) -> None:
             allowed=f"{LARGEST_FILE / 2**30:g} GiB",
             hint="make it smaller, or take a part of it",
         )
+
+
+def motion_of(what: str, options: ViewOptions) -> Clip:
+    """What a page would show of a file, as one motion: a clip as it is, a scene as it runs, of
+    everything else each coordinate in turn."""
+    check_file(what)
+    suffix = Path(what).suffix.lower()
+    if suffix == ".npz":
+        return Clip.load(what)
+    if suffix in SCENES:
+        from kin4d.scenes.read import load_scene
+
+        return load_scene(what).run().clip
+    if suffix in READS:
+        body = load(
+            what,
+            body_type=options.body_type,
+            weights=options.weights,
+            up=options.up,
+            size=options.size,
+        )
+    else:
+        body = load(what, seed=options.seed)
+    if not body.coordinates:
+        return bake(body, body.q0[None])
+    return bake(body, sweep_joints(body, frames=40), fps=24.0)
 
 
 class FileOpener:

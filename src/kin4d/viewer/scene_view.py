@@ -89,7 +89,12 @@ class SceneView:
 
             return write
 
-        return {"GLB": motion(".glb"), "USD": motion(".usdc"), "Motion (npz)": motion(".npz")}
+        return {
+            "GLB": motion(".glb"),
+            "USD": motion(".usdc"),
+            "Page (html)": motion(".html"),
+            "Motion (npz)": motion(".npz"),
+        }
 
 
 class _ActorDrag:
