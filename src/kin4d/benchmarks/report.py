@@ -102,6 +102,14 @@ def run_parts(package: str, parts: Sequence[str], *, quick: bool, seed: int) -> 
     return whole
 
 
+def group_rows(rows: list[dict[str, Any]]) -> list[tuple[tuple[str, ...], list[dict[str, Any]]]]:
+    """Rows grouped by their columns, in order of appearance."""
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row), []).append(row)
+    return [*groups.items()]
+
+
 def versions() -> dict[str, str]:
     """Versions of kin4d, Python and the libraries that matter, where installed."""
     found = {"kin4d": kin4d.__version__, "python": platform.python_version()}

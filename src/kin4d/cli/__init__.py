@@ -36,6 +36,7 @@ COMMANDS = (
     "export",
     "view",
     "bench",
+    "report",
     "info",
     "demo",
 )

@@ -101,8 +101,10 @@ def _show(result: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from kin4d.benchmarks.report import group_rows
+
     console = Console()
-    for columns, rows in _tables(result["rows"]):
+    for columns, rows in group_rows(result["rows"]):
         table = Table(*columns)
         for row in rows:
             table.add_row(*(_text(row[column]) for column in columns))
@@ -115,14 +117,6 @@ def _show(result: dict[str, Any]) -> None:
         )
     for note in result["notes"]:
         console.print(f"note: {note}", highlight=False)
-
-
-def _tables(rows: list[dict[str, Any]]) -> list[tuple[tuple[str, ...], list[dict[str, Any]]]]:
-    """Rows grouped by their columns, in order of appearance."""
-    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row), []).append(row)
-    return [*groups.items()]
 
 
 def _text(value: Any) -> str:
