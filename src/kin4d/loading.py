@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from kin4d.body_choice import MIN_PROBABILITY, choose_body
 from kin4d.errors import InputError
 from kin4d.renamed import ROBOTS
 
@@ -19,12 +20,9 @@ if TYPE_CHECKING:
     from kin4d.geometry.mesh import Mesh
     from kin4d.geometry.up_axis import UpAxis
 
-BodyType = Literal["auto", "learned", "articulated", "rigid", "solid", "sheet"]
+BodyType = Literal["auto", "skeleton", "learned", "articulated", "rigid", "solid", "sheet"]
 MIN_CONFIDENCE = 0.02
 """Confidence of a `LearnedBody` below which `load` warns."""
-
-MIN_PROBABILITY = 0.3
-"""Probability of the surest joint of an articulated body below which it is not trusted."""
 
 SIDES = {
     "left": (0, -1),
@@ -55,6 +53,7 @@ def load(
     package_path: Sequence[str | Path] = (),
     pose: np.ndarray | None = None,
     bare_mesh: bool = False,
+    report: Callable[[str], None] | None = None,
 ) -> Body:
     """The body of a mesh, clip, URDF or MJCF file, of a robot's name or of an object category.
 
@@ -64,9 +63,9 @@ def load(
     Args:
         what: A `Mesh` or a mesh file; a clip (.npz); a .urdf or MJCF .xml file; a robot's name (see
             `list_robots`); hinge, slider_chain or pendulum; or an object category (`CATEGORIES`).
-        body_type: learned (`LearnedBody`), articulated (rigid parts on predicted joints), rigid, a
-            soft solid, or a thin sheet. Auto is articulated if the network knows such shapes and
-            finds a part that moves, else rigid.
+        body_type: skeleton (a `SkinnedBody`: joints in a skin that bends, from the shape alone),
+            learned (`LearnedBody`), articulated (rigid parts on predicted joints), rigid, a soft
+            solid, or a thin sheet. Auto decides by `kin4d.body_choice.choose_body`.
         weights: Weights of learned and articulated bodies; see `kin4d.neurok.from_pretrained`.
         material: A name or a `Material`: density, thickness and stiffness.
         up: The axis of a mesh file that points up; see `Mesh.load`. Clips are z-up.
@@ -78,6 +77,7 @@ def load(
         pose: [4, 4] rigid transform (m) by which the body is moved to where it should be.
         bare_mesh: Forget the joints of a named body or URDF: its surface is taken as if it came
             from a mesh file, and the options for these apply.
+        report: Called with what auto decided and why.
     """
     from kin4d.dynamics.materials import material as material_of
     from kin4d.geometry.io.mesh_file import READS
@@ -99,7 +99,7 @@ def load(
         else:
             assert isinstance(what, str)
             mesh = _scaled(_named_body(what, seed, package_path).rest, size)
-        return _mesh_body(mesh, body_type, weights, chosen, pin, dof, pose)
+        return _mesh_body(mesh, body_type, weights, chosen, pin, dof, pose, report)
     assert isinstance(what, str)
     options = {"up": up, "size": size, "pin": pin or None, "dof": dof}
     given = [name for name, value in options.items() if value is not None]
@@ -226,7 +226,9 @@ def _mesh_body(
     pin: Sequence[str],
     dof: int | None,
     pose: np.ndarray | None,
+    report: Callable[[str], None] | None,
 ) -> Body:
+    from kin4d.bodies.creature.build import skeletal_body
     from kin4d.bodies.floating import FloatingBase
     from kin4d.bodies.inertial import Inertial
     from kin4d.bodies.modal import ModalBody
@@ -235,14 +237,22 @@ def _mesh_body(
 
     material = given or Material()
     on_side = [side_vertices(mesh.vertices, side) for side in pin]
+    if body_type == "auto":
+        choice = choose_body(mesh, weights=weights, material=given)
+        if report is not None:
+            report(f"{choice.body_type} body: {choice.reason}")
+        if choice.body is not None:
+            return _placed(choice.body, pose)
+        body_type = choice.body_type
     if pose is not None and body_type in ("learned", "solid", "sheet"):
         # These are made where they are; the others are moved there, so that they do not differ.
         mesh, pose = mesh.transformed(pose), None
-    if body_type in ("auto", "learned", "articulated"):
+    if body_type == "skeleton":
+        return _placed(skeletal_body(mesh, mass=material.mass_of(mesh)), pose)
+    if body_type in ("learned", "articulated"):
         predicted = _predicted_body(mesh, body_type, weights, material.mass_of(mesh), dof)
-        if predicted is not None:
-            return _placed(predicted, pose)
-    if body_type in ("auto", "rigid"):
+        return _placed(predicted, pose)
+    if body_type == "rigid":
         inertial = Inertial.of_mesh(mesh, density=material.density, thickness=material.thickness)
         return _placed(FloatingBase(RigidBody(mesh, inertial=inertial)), pose)
     pinned = np.flatnonzero(np.any(on_side, axis=0)) if pin else np.zeros(0, np.int64)
@@ -256,8 +266,8 @@ def _mesh_body(
 
 def _predicted_body(
     mesh: Mesh, body_type: BodyType, weights: str | Path, mass: float, dof: int | None
-) -> Body | None:
-    """The body a network predicts; None if `body_type` is auto and the mesh should be rigid."""
+) -> Body:
+    """The body a network predicts, with a warning where it is not to be trusted."""
     from kin4d.neurok import LearnedBody, articulate
 
     if body_type == "learned":
@@ -265,10 +275,7 @@ def _predicted_body(
     else:
         body = articulate(mesh, weights, mass=mass)
     least = MIN_CONFIDENCE if body_type == "learned" else MIN_PROBABILITY
-    unfamiliar = body.confidence is not None and body.confidence < least
-    if body_type == "auto" and (unfamiliar or not body.coordinates):
-        return None
-    if unfamiliar:
+    if body.confidence is not None and body.confidence < least:
         why = (
             f"this shape is unlike the training shapes (confidence {body.confidence:.3f})"
             if body_type == "learned"

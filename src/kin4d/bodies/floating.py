@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from kin4d.bodies.body import Body, require_coordinates
-from kin4d.bodies.capabilities import Placeable
+from kin4d.bodies.capabilities import Placeable, WideSearch
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.skin import Skin
@@ -29,6 +29,8 @@ class FloatingBase:
         self.q0 = torch.cat([torch.zeros(6, dtype=torch.float64), body.q0])
         free = torch.tensor([[-torch.inf, torch.inf]], dtype=torch.float64).expand(6, 2)
         self.limits = torch.cat([free, body.limits])
+        wide = body.search_limits if isinstance(body, WideSearch) else body.limits
+        self.search_limits = torch.cat([free, wide])
 
     @property
     def rest(self) -> Mesh:

@@ -62,6 +62,7 @@ class SegmentedBody(ArticulatedBody):
 
     Attributes:
         part: As given.
+        face_masses: [F] kg.
         joint_specs: The joints as given.
     """
 
@@ -78,7 +79,7 @@ class SegmentedBody(ArticulatedBody):
         if part.shape != (len(mesh.vertices),) or part.min() < 0 or part.max() > len(joints):
             raise InputError("parts of vertices", value=part.shape, allowed=f"0 to {len(joints)}")
         self.part, self.joint_specs, self._mass = part, tuple(joints), mass
-        weights = _face_masses(mesh, mass)
+        weights = self.face_masses = _face_masses(mesh, mass)
         points = [np.zeros(3), *(np.asarray(spec.point, np.float64) for spec in joints)]
         names = [ROOT, *(spec.name for spec in joints)]
         of_face = part[mesh.faces[:, 0]]

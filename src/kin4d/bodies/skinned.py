@@ -6,18 +6,25 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from scipy.spatial import KDTree
 from torch import Tensor
 
 from kin4d.bodies.body import require_coordinates
 from kin4d.bodies.segmented import SegmentedBody
 from kin4d.bodies.skin_distortion import SkinDistortion
 from kin4d.errors import InputError
-from kin4d.geometry.sampling import SurfaceSamples, sample_masses, sample_surface
+from kin4d.geometry.sampling import (
+    SurfaceSamples,
+    farthest_points,
+    sample_masses,
+    sample_surface,
+)
 from kin4d.geometry.skin import Skin
 from kin4d.geometry.transforms import apply_rigid
 
 _INFLUENCES = 4  # bones that a vertex follows
 _SPREAD = 0.45  # standard deviation of random coordinates, of the way to their limits
+_FINE = 16  # surface samples for each mass point
 _LEAST = 1e-4  # of a vertex: smaller shares are none
 
 
@@ -34,7 +41,7 @@ class SkinnedBody:
             count, and a vertex's fade out before others take their place.
         search_limits: [k, 2] coordinates that a fit searches; the limits by default.
         max_distortion: Share of edges that random states stretch or crush by more than half.
-        mass_points: How many.
+        mass_points: How many; those on bones that would have none are added.
         seed: Of the mass points.
 
     Attributes:
@@ -156,6 +163,25 @@ class SkinnedBody:
         return SkinnedBody(
             self.tree.placed(pose), self._weights, search_limits=self.search_limits, **self._options
         )
+
+    def _lump_masses(self, count: int, seed: int) -> tuple[SurfaceSamples, np.ndarray]:
+        """Mass points spread over the surface, some on every bone, and the mass [P] (kg) nearest
+        to each."""
+        fine = sample_surface(self.rest, _FINE * count, seed=seed)
+        places = fine.points(self.rest.vertices)
+        masses = sample_masses(self.rest, fine.face, self.tree.face_masses)
+        link, share, _ = self.influences(fine)
+        on_link = np.zeros((len(fine), len(self.tree.links)))
+        np.put_along_axis(on_link, link, share, 1)
+        chosen = np.union1d(
+            farthest_points(places, count, seed=seed), on_link[:, self._used.numpy()].argmax(0)
+        )
+        nearest = np.asarray(KDTree(places[chosen]).query(places)[1])
+        samples = SurfaceSamples(
+            face=fine.face[chosen], corners=fine.corners[chosen],
+            barycentric=fine.barycentric[chosen],
+        )  # fmt: skip
+        return samples, np.bincount(nearest, masses, len(chosen))
 
     def _blend(
         self, q: Tensor, rest: np.ndarray, joints: np.ndarray, weights: np.ndarray

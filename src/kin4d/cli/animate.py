@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
 from kin4d.bodies.body import Body
-from kin4d.bodies.capabilities import Predicted, PredictedJoints
+from kin4d.bodies.capabilities import FloatingRoot, Predicted, PredictedJoints
 from kin4d.cli.articulate import describe
-from kin4d.cli.output import check_memory, print_result, save_clip_output
+from kin4d.cli.output import check_memory, print_choice, print_result, save_clip_output
 from kin4d.cli.ranges import Count, Fps, Natural, Seed
 from kin4d.geometry.up_axis import UpAxis
-from kin4d.loading import MIN_PROBABILITY, BodyType, LowConfidenceWarning, load
+from kin4d.loading import BodyType, load
 
 
 def animate_command(
@@ -44,8 +43,9 @@ def animate_command(
         fps: Frames per second.
         weights: For meshes: a name that ships, a file, a folder or a hub id.
         up: The axis that points up in a mesh file; y by default, or what a DAE file states.
-        body_type: Of a mesh: articulated (rigid parts on predicted joints), learned, rigid, solid
-            or sheet. Auto is articulated where a joint is probable, else a soft solid, whose
+        body_type: Of a mesh: skeleton (joints in a skin that bends), articulated (rigid parts on
+            predicted joints), learned, rigid, solid or sheet. Auto is a skeleton for a smooth shape
+            with branches, articulated where a joint is probable, else a soft solid, whose
             vibration modes move it.
         dof: How many coordinates a learned body gets; by default as many as move it visibly.
         seed: Of random states, and of an object category.
@@ -90,18 +90,12 @@ def animate_command(
 def load_moving(
     what: str, body_type: BodyType, *, weights: str, up: UpAxis | None, dof: int | None
 ) -> Body:
-    """The body of a mesh file; for "auto", soft where no joint is probable, with a notice."""
+    """The body of a mesh file, with a notice of what "auto" decided; nothing is rigid for it."""
     if body_type != "auto":
         return load(what, body_type=body_type, weights=weights, up=up, dof=dof)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LowConfidenceWarning)
-        body = load(what, body_type="articulated", weights=weights, up=up)
-    sure = isinstance(body, Predicted) and (body.confidence or 0.0) >= MIN_PROBABILITY
-    if body.coordinates and sure:
+    body = load(what, weights=weights, up=up, report=print_choice)
+    if not isinstance(body, FloatingRoot):
         return body
-    print(
-        f"no joint of {what} has a probability of {MIN_PROBABILITY} or more: showing the elastic "
-        "modes of a soft solid (--body-type articulated shows the joints all the same)",
-        file=sys.stderr,
-    )
+    # Rigid or soft: no part of it moves by itself, so its vibrations are shown.
+    print("nothing bends: showing the elastic modes of a soft solid", file=sys.stderr)
     return load(what, body_type="solid", up=up)

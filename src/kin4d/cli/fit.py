@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import tyro
 
-from kin4d.cli.output import print_result, save_clip_output
+from kin4d.cli.output import print_choice, print_result, save_clip_output
 from kin4d.cli.ranges import Seed
 from kin4d.files import existing_file, read_array
 from kin4d.geometry.up_axis import UpAxis, to_z_up
-from kin4d.loading import load
+from kin4d.loading import BodyType, load
 from kin4d.reading import reading
+
+if TYPE_CHECKING:
+    from kin4d.bodies.body import Body
 
 _FRAMES = 24
 
@@ -24,6 +27,7 @@ def fit_command(
     target: Path,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     weights: str = "small",
+    body_type: BodyType = "auto",
     up: UpAxis | None = None,
     partial: bool = False,
     seed: Seed = 0,
@@ -40,6 +44,9 @@ def fit_command(
             .npy [M, 3] or .xyz (metres).
         output: GLB, USD, PC2, NPZ, MP4, GIF, or a folder for an OBJ sequence.
         weights: For meshes: a name that ships, a file, a folder or a hub id.
+        body_type: Of a mesh: skeleton (joints in a skin that bends, free in space), learned,
+            articulated, solid or sheet. Auto is a skeleton for a smooth shape with branches, else
+            learned.
         up: The axis that points up in mesh files (y by default, or what a DAE file states) and in
             points (by default as in the file of the body; z for robots and objects).
         partial: The target shows only some of the surface, as one camera sees it.
@@ -49,19 +56,24 @@ def fit_command(
     import torch
 
     from kin4d.bodies import bake
+    from kin4d.bodies.capabilities import FloatingRoot
     from kin4d.fitting.fit import fit as fit_body
     from kin4d.geometry.io.mesh_file import READS
     from kin4d.geometry.mesh import Mesh
 
     if Path(what).suffix.lower() in READS:
-        body = load(what, body_type="learned", weights=weights, up=up)
+        body = _load_fitted(what, body_type, weights=weights, up=up)
     else:
         body = load(what, seed=seed)
     if target.suffix.lower() in (".npy", ".xyz", ".txt"):
         aim = to_z_up(read_points(target), up or body.rest.source_up or "z")
     else:
         aim = Mesh.load(target, up=up)
-    found = fit_body(body, aim, partial=partial, seed=seed)
+    if isinstance(body, FloatingRoot):
+        # Random poses in space are of no use: the search begins where the body is.
+        found = fit_body(body, aim, partial=partial, starts=body.q0[None], seed=seed)
+    else:
+        found = fit_body(body, aim, partial=partial, seed=seed)
     ease = torch.linspace(0, 1, _FRAMES, dtype=torch.float64)[:, None]
     ease = ease * ease * (3 - 2 * ease)
     rest = found.body.q0
@@ -81,6 +93,27 @@ def fit_command(
         facts,
         as_json=json,
     )
+
+
+def _load_fitted(what: str, body_type: BodyType, *, weights: str, up: UpAxis | None) -> Body:
+    """The body of a mesh file. What has a skeleton can also move as a whole."""
+    from kin4d.bodies.capabilities import BlendedTree
+    from kin4d.bodies.floating import FloatingBase
+
+    if body_type == "auto":
+        body_type = _fitted_type(what, up)
+    body = load(what, body_type=body_type, weights=weights, up=up)
+    return FloatingBase(body) if isinstance(body, BlendedTree) else body
+
+
+def _fitted_type(what: str, up: UpAxis | None) -> BodyType:
+    from kin4d.bodies.creature.evidence import ShapeEvidence
+    from kin4d.geometry.mesh import Mesh
+
+    evidence = ShapeEvidence.of(Mesh.load(what, up=up))
+    chosen: BodyType = "skeleton" if evidence.is_creature else "learned"
+    print_choice(f"{chosen} body: {evidence}")
+    return chosen
 
 
 def read_points(path: Path) -> np.ndarray:

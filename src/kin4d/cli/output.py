@@ -46,6 +46,11 @@ def check_memory(frames: int, *, vertices: int = 0, pixels: int = 0) -> None:
         )
 
 
+def print_choice(text: str) -> None:
+    """Say on stderr what body was chosen, and how to choose another."""
+    print(f"{text} (--body-type takes another)", file=sys.stderr)
+
+
 def save_clip_output(
     clip: Clip,
     path: Path,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from kin4d.cli.body_loader import read_push
-from kin4d.cli.output import check_memory, print_result, print_warning
+from kin4d.cli.output import check_memory, print_choice, print_result, print_warning
 from kin4d.cli.ranges import Fps, Height, Metres, Seconds, Seed, Speed, Step
 from kin4d.cli.simulate_scene import run_scene_file, write_run
 from kin4d.errors import InputError
@@ -64,9 +64,10 @@ def simulate_command(
         wind: Velocity of the air, m/s.
         material: rubber, foam, cloth, paper, wood, steel or jelly: friction, bounce and damping,
             and of mesh files weight and stiffness too.
-        body_type: What a mesh file becomes: a learned body, articulated (rigid parts on predicted
-            joints), rigid, a soft solid, or a thin sheet. Auto is articulated if the network knows
-            such shapes and finds a part that moves, else rigid.
+        body_type: What a mesh file becomes: a skeleton in a skin (free in space), a learned body,
+            articulated (rigid parts on predicted joints), rigid, a soft solid, or a thin sheet.
+            Auto is a skeleton for a smooth shape with branches, articulated where a joint is
+            probable, a soft solid if it is smooth and --material is soft, else rigid.
         pin: A side of a soft solid or a sheet that is fixed. May be repeated.
         floating: Set a body with joints free, which otherwise stands fast.
         init_q: "coordinate=value" (rad or m) where a joint is at the start. May be repeated.
@@ -83,7 +84,7 @@ def simulate_command(
         json: Print JSON for machines.
     """
     import kin4d.dynamics.simulate as mechanics
-    from kin4d.bodies.capabilities import FloatingRoot, modal_stiffness
+    from kin4d.bodies.capabilities import BlendedTree, FloatingRoot, modal_stiffness
     from kin4d.bodies.floating import FloatingBase
     from kin4d.dynamics import forces, materials
     from kin4d.dynamics.scene import Actor, Scene
@@ -130,8 +131,10 @@ def simulate_command(
         size=size,
         pin=pin,
         seed=seed,
+        report=print_choice,
     )
-    if (floating or height > 0) and not isinstance(body, FloatingRoot):
+    free = floating or height > 0 or isinstance(body, BlendedTree)
+    if free and not isinstance(body, FloatingRoot):
         body = FloatingBase(body)
     check_memory(int(max(seconds * fps, 0)) + 1, vertices=len(body.rest.vertices))
     acting: list[forces.Force] = [read_push(text, body) for text in push]

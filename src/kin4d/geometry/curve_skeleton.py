@@ -159,11 +159,16 @@ class _Growth:
             fork = int(inner[-1]) if len(inner) else start
             outer = self._extend(fork, line[middle:], radius[middle:])
             image = plane.reflect(line[middle:])
+            voxels = solid.nearest(image)
+            gap = np.linalg.norm(solid.centres[voxels] - image, axis=1)
+            if np.quantile(gap, 0.9) > 2 * solid.step:  # this side only
+                self._node[path[middle:]] = outer
+                self._measure(path)
+                return
             twin = self._extend(self.mirror[fork], image, radius[middle:])
             for one, other in zip(outer, twin, strict=True):
                 self.mirror[one], self.mirror[other] = int(other), int(one)
             self._node[path[middle:]] = outer
-            voxels = solid.nearest(image)
             free = self._node[voxels] < 0
             self._node[voxels[free]] = twin[free]
             self._measure(voxels)

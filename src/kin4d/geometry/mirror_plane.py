@@ -34,7 +34,7 @@ class MirrorPlane:
 
 
 def find_mirror_plane(
-    points: np.ndarray, *, tolerance: float, share: float = 0.92, seed: int = 0
+    points: np.ndarray, *, tolerance: float, share: float = 0.97, seed: int = 0
 ) -> MirrorPlane | None:
     """The upright or principal plane that mirrors a shape onto itself; None if none does.
 

@@ -19,6 +19,7 @@ from kin4d.geometry.mirror_plane import find_mirror_plane
 from kin4d.geometry.solid_voxels import SolidVoxels
 
 _MIRRORED = 1.6  # voxels that a mirrored solid may be off
+_CARRIES = 0.5  # the most that any vertex follows a bone, below which the bone has no joint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +98,7 @@ def skeletal_body(
     specs, search, link_of_bone = _joint_specs(mesh, shape, weights, config)
     tree = SegmentedBody(mesh, link_of_bone[weights.argmax(1)], specs, mass=mass)
     spread = np.zeros((len(weights), len(specs) + 1))
-    spread[:, link_of_bone] = weights
+    np.add.at(spread.T, link_of_bone, weights.T)
     limits = torch.from_numpy(np.stack([-np.array(search), np.array(search)], -1).reshape(-1, 2))
     return SkinnedBody(tree, spread, search_limits=limits)
 
@@ -129,6 +130,9 @@ def _joint_specs(
     search, link = [], np.zeros(len(bones), np.int64)
     for bone in range(1, len(bones)):
         parent = int(link[bones.parent[bone]])
+        if follows[:, [bone, bones.mirror[bone]]].max(0).min() < _CARRIES:
+            link[bone] = parent
+            continue
         # Mirror images reach equally far, also where their triangles differ.
         pair = np.minimum(limits[bone], limits[bones.mirror[bone]])
         for (name, axis, _), limit in zip(moves[bone], pair.tolist(), strict=True):
