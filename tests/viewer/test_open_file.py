@@ -8,15 +8,21 @@ import numpy as np
 import pytest
 
 from kin4d.bodies import bake, hinge, sweep_joints
+from kin4d.bodies.floating import FloatingBase
+from kin4d.bodies.rigid import RigidBody
 from kin4d.bodies.segmented import SegmentedBody
 from kin4d.errors import InputError
+from kin4d.geometry.camera import Camera
 from kin4d.geometry.primitives import box
+from kin4d.render.pointmaps import render_bodies
 from kin4d.viewer import open_file
+from kin4d.viewer.body_motion import FRAMES, own_motion
 from kin4d.viewer.body_view import BodyView
 from kin4d.viewer.clip_view import ClipView
 from kin4d.viewer.display_mesh import DisplayMesh
-from kin4d.viewer.open_file import FileOpener, check_file
+from kin4d.viewer.open_file import FileOpener, ViewOptions, check_file, motion_of
 from kin4d.viewer.page import Page
+from kin4d.viewer.pointmap_view import PointmapView
 from kin4d.viewer.save_panel import packed
 from kin4d.viewer.scene_view import SceneView
 
@@ -120,6 +126,38 @@ def test_a_scene(opener, page, tmp_path) -> None:
     view.mechanics.go()
     view.mechanics.simulation.advance(0.1, most=10.0)
     assert view.mechanics.clip() is not None
+
+
+def test_a_free_body_moves_by_itself_and_not_as_a_whole() -> None:
+    body = FloatingBase(hinge())
+    clip = own_motion(body)
+    assert len(clip) == FRAMES
+    np.testing.assert_array_equal(clip.q[:, :6], 0)
+    assert np.ptp(clip.q[:, 6]) > 1
+    still = own_motion(FloatingBase(RigidBody(box((1.0, 1.0, 1.0)))))
+    assert len(still) == 1
+
+
+def test_pointmap_videos_side_by_side(opener, page, tmp_path) -> None:
+    body = hinge()
+    q = sweep_joints(body, frames=3)
+    camera = Camera.look_at((0.4, -4.0, 1.4), (0.4, 0.0, 1.0), width=48, height=32)
+    video = render_bodies([body], [q], camera, fps=8.0)
+    for name in ("pointmap", "pointmap_1"):
+        video.save(tmp_path / f"{name}.npz")
+    opener.open(str(tmp_path / "pointmap.npz"))
+    view = page.view
+    assert isinstance(view, PointmapView)
+    points, colors = view.points("pointmap", 1)
+    assert len(points) == len(colors) == int(np.isfinite(video.xyz[1]).all(-1).sum())
+    low, high = body.rest.bounds
+    assert (points > low - 0.05).all()
+    assert (points[:, 2] < high[2] + 0.05).all()
+    opener.open(str(tmp_path))
+    assert list(page.view.videos) == ["pointmap", "pointmap_1"]
+    page.view.show(2)
+    with pytest.raises(InputError, match="pointmap video"):
+        motion_of(str(tmp_path), ViewOptions())
 
 
 @pytest.mark.parametrize(

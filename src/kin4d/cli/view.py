@@ -28,8 +28,8 @@ def view_command(
     """Serve a page that shows a file, until interrupted; or write one that needs no server.
 
     Args:
-        file: A mesh, a clip (.npz), a robot (.urdf, .xml), a scene (.yaml, .json), or the name of
-            a robot or of an object category.
+        file: A mesh, a clip (.npz), a robot (.urdf, .xml), a scene (.yaml, .json), a pointmap video
+            (.npz) or a folder of them, or the name of a robot or of an object category.
         body_type: What a mesh file becomes; it can be changed in the page.
         weights: Of learned and articulated bodies: a name that ships, a file, a folder or a hub id.
         up: The axis that points up in a mesh file; y by default, or what a DAE file states.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
 
-from kin4d.bodies.body import Body, bake, sweep_joints
+from kin4d.bodies.body import Body
 from kin4d.bodies.capabilities import EndEffector, KinematicTree, body_name, fixed_base
 from kin4d.bodies.corrections import write_corrections
 from kin4d.bodies.segmented import SegmentedBody
@@ -20,6 +20,7 @@ from kin4d.geometry.camera import Camera
 from kin4d.geometry.clip import Clip
 from kin4d.loading import BodyType
 from kin4d.viewer.axis_lines import AxisLines
+from kin4d.viewer.body_motion import own_motion
 from kin4d.viewer.correction_panel import CorrectionPanel
 from kin4d.viewer.drag import on_drag
 from kin4d.viewer.joint_panel import JointPanel
@@ -35,7 +36,7 @@ from kin4d.viewer.surface import Surface
 Reload = Callable[[BodyType, str], Body]
 """The body of the open mesh file, of another body type and with a pinned side ("" for none)."""
 
-BODY_TYPES = ("articulated", "learned", "rigid", "solid", "sheet")
+BODY_TYPES = tuple(name for name in get_args(BodyType) if name != "auto")
 SIDES = ("(none)", "bottom", "top", "left", "right", "front", "back")
 
 
@@ -222,9 +223,7 @@ class BodyView:
         recorded = None if self.mechanics is None else self.mechanics.clip()
         if recorded is not None:
             return recorded
-        if not self.body.coordinates:
-            return bake(self.body, self.q[None])
-        return bake(self.body, sweep_joints(self.body, frames=40), fps=24.0)
+        return own_motion(self.body)
 
     def _writers(self) -> dict[str, Writer]:
         stem, body = file_stem(body_name(self.body)), self.body

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import tempfile
 import warnings
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kin4d.bodies.body import Body, bake, sweep_joints
+from kin4d.bodies.body import Body
 from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.io.mesh_file import READS
+from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import BodyType, load
+from kin4d.viewer.body_motion import own_motion
 from kin4d.viewer.body_view import BodyView
 from kin4d.viewer.clip_view import ClipView
 from kin4d.viewer.page import Page, plain
+from kin4d.viewer.pointmap_view import PointmapView
 from kin4d.viewer.save_panel import file_stem
 from kin4d.viewer.upload_limit import limit_uploads
 
@@ -28,6 +32,7 @@ LARGEST_FILE = 2**30
 LARGEST_UPLOAD = 2**28
 """Bytes of a file from a browser, which is kept in memory while it comes."""
 
+_VIDEOS = "pointmap*.npz"
 SCENES = (".yaml", ".yml", ".json")
 ROBOTS = (".urdf", ".xml")
 
@@ -59,6 +64,8 @@ def check_file(what: str) -> None:
     known = (*READS, ".npz", *ROBOTS, *SCENES)
     if not suffix and not path.exists():
         return  # a name
+    if path.is_dir() and [*path.glob(_VIDEOS)]:
+        return
     if not path.is_file():
         raise InputError(
             f"there is no file {path}", allowed=", ".join(known) + ", or a robot or object by name"
@@ -80,6 +87,8 @@ def motion_of(what: str, options: ViewOptions) -> Clip:
     everything else each coordinate in turn."""
     check_file(what)
     suffix = Path(what).suffix.lower()
+    if Path(what).is_dir() or (suffix == ".npz" and _is_video(what)):
+        raise InputError(f"{what} is a pointmap video", hint="view it without --html")
     if suffix == ".npz":
         return Clip.load(what)
     if suffix in SCENES:
@@ -96,9 +105,7 @@ def motion_of(what: str, options: ViewOptions) -> Clip:
         )
     else:
         body = load(what, seed=options.seed)
-    if not body.coordinates:
-        return bake(body, body.q0[None])
-    return bake(body, sweep_joints(body, frames=40), fps=24.0)
+    return own_motion(body)
 
 
 class FileOpener:
@@ -121,7 +128,11 @@ class FileOpener:
         self._page.settle()
         suffix = Path(what).suffix.lower()
         with _reported(self._page):
-            if suffix == ".npz":
+            if Path(what).is_dir():
+                PointmapView(self._page, _videos(Path(what)))
+            elif suffix == ".npz" and _is_video(what):
+                PointmapView(self._page, {Path(what).stem: PointmapVideo.load(what)})
+            elif suffix == ".npz":
                 ClipView(self._page, Clip.load(what))
             elif suffix in SCENES:
                 from kin4d.scenes.read import load_scene
@@ -174,6 +185,20 @@ class FileOpener:
                 # Where it was kept for a moment does not matter to the sender.
                 text = str(error).replace(f"{folder}/", "")
                 raise InputError(f"cannot open {plain(name)}: {text}") from None
+
+
+def _is_video(path: str) -> bool:
+    """Whether an archive holds a pointmap video; one that cannot be read holds none."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {"rgb.npy", "xyz.npy", "mask.npy"} <= set(archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def _videos(folder: Path) -> dict[str, PointmapVideo]:
+    """The pointmap videos that `kin4d imagine` or `kin4d robot` wrote into a folder."""
+    return {file.stem: PointmapVideo.load(file) for file in sorted(folder.glob(_VIDEOS))}
 
 
 class _reported(warnings.catch_warnings):
