@@ -86,5 +86,7 @@ def table(rows: list[dict]) -> str:
 
 
 def cell(value: object) -> str:
-    """Four significant digits for numbers, plain text for the rest."""
+    """Four significant digits for numbers, a dash for what is undefined, else plain text."""
+    if value is None:
+        return "–"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kin4d.benchmarks import envs
 from kin4d.benchmarks.policy.analysis import Worlds, policy_report
 from kin4d.benchmarks.policy.contenders import Contender, OtherStart, find_contenders, stay
 from kin4d.benchmarks.policy.page import write_page
 from kin4d.benchmarks.policy.recording import KINDS, RecordedEpisode, record_examples
 from kin4d.benchmarks.policy.result_folder import ResultFolder, run_missing
-from kin4d.benchmarks.policy.speed import rollout_seconds
 from kin4d.benchmarks.report import Report
-from kin4d.envs import MUJOCO, SCENE
+from kin4d.envs import ENVS, MUJOCO, SCENE
 from kin4d.errors import InputError
 from kin4d.policies.evaluate import EpisodeOutcome
 from kin4d.policies.scripted import ScriptedPolicy
@@ -154,9 +154,8 @@ def test_videos_and_the_page(tmp_path: Path) -> None:
     (video,) = record_examples(tmp_path, made, policies, worlds, options, count=1)
     assert (video.kind, video.task) == ("both succeed", "reach")
     report = policy_report(made, policies, worlds)
-    report.rows.append({"speed": SCENE, "seconds of a rollout": 1.5})
     page = write_page(tmp_path / "policy.html", report, [video]).read_text()
-    for text in ("data:image/gif;base64,", "Both succeed", "failure optimism", "1.5", "missed"):
+    for text in ("data:image/gif;base64,", "Both succeed", "failure optimism", "missed"):
         assert text in page
     bad = RecordedEpisode(
         file=video.file, kind=KINDS[True, False], policy="<script>", task="x", seed=1
@@ -164,5 +163,8 @@ def test_videos_and_the_page(tmp_path: Path) -> None:
     assert "<script>" not in write_page(tmp_path / "x.html", report, [bad]).read_text()
 
 
-def test_speed_is_of_whole_rollouts() -> None:
-    assert 0 < rollout_seconds(MUJOCO, 16, {}) < 60
+def test_speed_of_the_environments() -> None:
+    report = envs.run(quick=True, seed=0)
+    assert [row["environment"] for row in report.rows] == list(ENVS)
+    assert all(row["steps per second"] == row["steps"] / row["seconds"] for row in report.rows)
+    assert report.checks[0].name == "seconds of 200 imagined steps"

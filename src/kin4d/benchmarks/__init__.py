@@ -13,6 +13,7 @@ BENCHMARKS: dict[str, str] = {
     "object-pose": "inverse kinematics of objects: learned, against baselines and ablations",
     "prior": "how a mesh can move, without a target: learned, against baselines",
     "world": "what a world model imagines, against what happened",
+    "envs": "steps per second of the environments, alone and eight in parallel",
     "policy": "policies from the same starts in truth and in imagination",
     "reliability": "damaged files of every format: a result or an error that says what is wrong",
     "robot": "forward and inverse kinematics, pointmaps and scans, against other libraries",

@@ -78,10 +78,6 @@ def run(
     report.weights = {"world-tiny": digest} | {
         one.name: one.digest for one in contenders if one.digest
     }
-    if not quick:
-        from kin4d.benchmarks.policy.speed import measure_speed
-
-        report.rows += measure_speed(options)
     if images is not None:
         from kin4d.benchmarks.policy.page import write_page
         from kin4d.benchmarks.policy.recording import record_examples

@@ -20,7 +20,6 @@ _TABLES = {
     "correlation": "Correlation over policies",
     "actions": "Other actions from the same starts",
     "cell": "Policies and tasks",
-    "speed": "Speed",
 }
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em }
