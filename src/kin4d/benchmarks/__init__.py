@@ -12,6 +12,7 @@ BENCHMARKS: dict[str, str] = {
     "startup": "the time to import kin4d and to get help",
     "object-pose": "inverse kinematics of objects: learned, against baselines and ablations",
     "prior": "how a mesh can move, without a target: learned, against baselines",
+    "creatures": "skeletons of animals and characters, against their own clips and joints",
     "world": "what a world model imagines, against what happened",
     "reliability": "damaged files of every format: a result or an error that says what is wrong",
     "robot": "forward and inverse kinematics, pointmaps and scans, against other libraries",

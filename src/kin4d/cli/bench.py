@@ -40,13 +40,14 @@ def bench_command(
         quick: A smaller run to see that everything works; its figures are not for quoting.
         json: Write rows, ratios, checks, seed, versions and machine to this file.
         seed: Random seed.
-        objects: For object-pose and prior: folders of URDF objects, such as PartNet-Mobility's.
-        split: For prior: "test", or "dev" for choosing between models.
+        objects: For object-pose and prior: folders of URDF objects, such as PartNet-Mobility's; for
+            creatures: folders of animated glTF files.
+        split: For prior and creatures: "test", or "dev" for choosing between models.
         episodes: For world: a store of episodes; without one, some are made.
         weights: For object-pose, prior and world: models to evaluate, each a name, a file, a
             run or a folder of runs.
-        images: For object-pose, prior and world: draw what was fitted, predicted or imagined
-            into this folder.
+        images: For object-pose, prior, creatures and world: draw what was fitted, predicted or
+            imagined into this folder.
         count: For reliability: damaged inputs for each loader.
         loaders: For reliability: only these loaders.
         gate: Exit with code 1 if a threshold is missed; without it, misses are only printed.
