@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from toy_creature import toy_creature
 
 from kin4d.benchmarks.creatures import run
