@@ -52,12 +52,12 @@ def test_frames_are_filled_when_one_scrolls_to_them(tab, tmp_path) -> None:
     frames = re.findall(r"<iframe .*?</iframe>", INDEX)
     page = tmp_path / "index.html"
     page.write_text("<br>".join(frames).replace('src="', f'src="{FOLDER.as_uri()}/'))
-    tab.goto(page.as_uri(), wait_until="domcontentloaded")
+    tab.goto(page.as_uri(), wait_until="commit")
 
     def ready() -> int:
         return sum(frame.evaluate("window.kin4d?.ready ?? false") for frame in tab.frames[1:])
 
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while ready() == 0:
         assert time.monotonic() < deadline, "no frame was filled"
         tab.wait_for_timeout(200)
