@@ -142,7 +142,7 @@ def _paired_success(outcomes: Sequence[EpisodeOutcome], worlds: Worlds) -> np.nd
 def _cluster_interval(success: np.ndarray, statistic: Any) -> tuple[float, float]:
     """95 % interval when starts are drawn again, each with all its policies."""
     rng, values = np.random.default_rng(0), []
-    known: np.ndarray = ~np.isnan(success).any(0)
+    known = np.asarray(~np.isnan(success).any(axis=0))
     filled = np.where(known, success, 0.0)
     for _ in range(_RESAMPLES):
         rows = rng.integers(success.shape[2], size=success.shape[2])
