@@ -12,6 +12,7 @@ BENCHMARKS: dict[str, str] = {
     "startup": "the time to import kin4d and to get help",
     "object-pose": "inverse kinematics of objects: learned, against baselines and ablations",
     "prior": "how a mesh can move, without a target: learned, against baselines",
+    "creatures": "skeletons of animals and characters, against their own clips and joints",
     "world": "what a world model imagines, against what happened",
     "envs": "steps per second of the environments, alone and eight in parallel",
     "policy": "policies from the same starts in truth and in imagination",

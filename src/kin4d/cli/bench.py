@@ -41,13 +41,14 @@ def bench_command(
         quick: A smaller run to see that everything works; its figures are not for quoting.
         json: Write rows, ratios, checks, seed, versions and machine to this file.
         seed: Random seed.
-        objects: For object-pose and prior: folders of URDF objects, such as PartNet-Mobility's.
-        split: For prior: "test", or "dev" for choosing between models.
+        objects: For object-pose and prior: folders of URDF objects, such as PartNet-Mobility's; for
+            creatures: folders of animated glTF files.
+        split: For prior and creatures: "test", or "dev" for choosing between models.
         episodes: For world: a store of episodes; without one, some are made.
         weights: For object-pose, prior, world and policy: models to evaluate, each a name, a file,
             a run or a folder of runs.
-        images: For object-pose, prior, world and policy: draw what was fitted, predicted, imagined
-            or done into this folder.
+        images: For object-pose, prior, creatures, world and policy: draw what was fitted,
+            predicted, imagined or done into this folder.
         count: For reliability: damaged inputs for each loader. For policy: starts of each task.
         results: For policy: keep the outcome of each episode in this folder; the same command goes
             on where it was stopped.

@@ -25,7 +25,7 @@ _STILL = 1e-3  # deformation, relative to the diameter, below which a clip shows
 
 
 @dataclass(frozen=True, eq=False)
-class _Piece:
+class DrawnPiece:
     """The vertices that one node draws: morph targets added, then moved by joints or by the node.
 
     Attributes:
@@ -72,7 +72,7 @@ class _Asset:
     names: tuple[str, ...]
     licence: str
     faces: np.ndarray
-    pieces: tuple[_Piece, ...]
+    pieces: tuple[DrawnPiece, ...]
 
     @classmethod
     def open(cls, path: str | Path, licence: str | None) -> _Asset:
@@ -81,7 +81,7 @@ class _Asset:
             raise _no_deformation(document)
         # The reader of still meshes checks the surface and orders the vertices as we do.
         faces = Mesh.load(document.path).faces
-        pieces = tuple(_pieces(document))
+        pieces = tuple(drawn_pieces(document))
         return cls(document, _names(document), _licence(document, licence), faces, pieces)
 
     def sequence(self, number: int, fps: float) -> VertexSequence:
@@ -93,7 +93,7 @@ class _Asset:
         keys = [document.accessor(sampler["input"]) for sampler in animation["samplers"]]
         start, end = min(k[0] for k in keys), max(k[-1] for k in keys)
         times = start + np.arange(int((end - start) * fps + 1e-4) + 1) / fps
-        local, weights = _pose(document, animation, times)
+        local, weights = node_motion(document, animation, times)
         world = document.world_matrices(local)
         posed = [piece.posed(document, world, weights.get(piece.node)) for piece in self.pieces]
         return VertexSequence(
@@ -159,7 +159,8 @@ def load_animations(
         raise _no_deformation(asset.document)
 
 
-def _pieces(document: GltfDocument) -> Iterator[_Piece]:
+def drawn_pieces(document: GltfDocument) -> Iterator[DrawnPiece]:
+    """What the nodes of a file draw, in the order of `Mesh.load`."""
     nodes = document.items("nodes")
     for index in scene_nodes(document):
         if "mesh" not in nodes[index]:
@@ -174,10 +175,10 @@ def _pieces(document: GltfDocument) -> Iterator[_Piece]:
             joints, shares = None, None
             if skin is not None:
                 joints, shares = skin_weights(document, primitive["attributes"])
-            yield _Piece(index, base, targets, skin, joints, shares)
+            yield DrawnPiece(index, base, targets, skin, joints, shares)
 
 
-def _pose(
+def node_motion(
     document: GltfDocument, animation: dict[str, Any], times: np.ndarray
 ) -> tuple[np.ndarray, dict[int, np.ndarray]]:
     """Node-to-parent matrices [T, N, 4, 4] and morph weights [T, M] by node, at `times` [T]."""
