@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from toy_creature import toy_creature
 
 from kin4d.benchmarks.creatures import run
-from kin4d.benchmarks.creatures.cases import CreatureCase, case_name, find_cases, case_split
+from kin4d.benchmarks.creatures.cases import CreatureCase, case_name, case_split, find_cases
 from kin4d.benchmarks.creatures.run import run_creature
 from kin4d.benchmarks.creatures.scores import fit_scores, found_joints, state_scores
 from kin4d.benchmarks.creatures.sheet import draw_creatures
