@@ -9,7 +9,7 @@ import pytest
 from toy_creature import toy_creature
 
 from kin4d.benchmarks.creatures import run
-from kin4d.benchmarks.creatures.cases import CreatureCase, case_name, find_cases, split_of
+from kin4d.benchmarks.creatures.cases import CreatureCase, case_name, case_split, find_cases
 from kin4d.benchmarks.creatures.run import run_creature
 from kin4d.benchmarks.creatures.scores import fit_scores, found_joints, state_scores
 from kin4d.benchmarks.creatures.sheet import draw_creatures
@@ -36,7 +36,7 @@ def test_splits_are_by_name_and_cover_everything(animated: Path) -> None:
     found = [find_cases([animated], split) for split in ("dev", "test")]
     assert sorted(map(len, found)) == [0, 1]
     file = animated / "toy.glb"
-    assert split_of(file) == split_of(Path("elsewhere") / animated.name / "toy.gltf")
+    assert case_split(file) == case_split(Path("elsewhere") / animated.name / "toy.gltf")
     assert case_name(file) == f"{animated.name}/toy"
     with pytest.raises(InputError, match="split"):
         find_cases([animated], "train")
@@ -79,7 +79,7 @@ def test_joints_near_true_ones_are_found() -> None:
 
 
 def test_a_whole_run_gives_rows_and_thresholds(animated: Path, tmp_path: Path) -> None:
-    split = split_of(animated / "toy.glb")
+    split = case_split(animated / "toy.glb")
     (animated / "broken.glb").write_bytes(b"nothing")
     try:
         one = run_creature(animated / "broken.glb", frames=1, seed=0)

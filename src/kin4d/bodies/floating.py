@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from kin4d.bodies.body import Body, require_coordinates
-from kin4d.bodies.capabilities import Placeable, WideSearch
+from kin4d.bodies.capabilities import Placeable, WideSearch, surface_map
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.geometry.skin import Skin
 from kin4d.geometry.transforms import apply_rigid, rigid, rotvec_to_matrix
 
@@ -54,6 +57,16 @@ class FloatingBase:
                 f"'{self.rest.name}' cannot be moved to a pose", hint="move its mesh before"
             )
         return FloatingBase(self.body.placed(pose))
+
+    def probe(self, samples: SurfaceSamples) -> Callable[[Tensor], Tensor]:
+        """The map q [..., k] -> points on the surface [..., N, 3] (m)."""
+        inner = surface_map(self.body, samples)
+
+        def move(q: Tensor) -> Tensor:
+            pose = self.root_pose(q)
+            return inner(q[..., 6:]) @ pose[..., :3, :3].mT + pose[..., None, :3, 3]
+
+        return move
 
     def root_pose(self, q: Tensor) -> Tensor:
         """[..., 4, 4] motion of the whole body."""

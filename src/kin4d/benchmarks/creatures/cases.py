@@ -96,7 +96,7 @@ def case_name(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
 
 
-def split_of(path: Path) -> str:
+def case_split(path: Path) -> str:
     """ "dev" or "test", by name."""
     return ("dev", "test")[zlib.crc32(case_name(path).encode()) % 2]
 
@@ -110,4 +110,4 @@ def find_cases(folders: Sequence[Path], split: str) -> list[Path]:
         if not folder.is_dir():
             raise InputError(f"there is no folder {folder}")
         found += [path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES]
-    return sorted((path for path in found if split_of(path) == split), key=case_name)
+    return sorted((path for path in found if case_split(path) == split), key=case_name)
