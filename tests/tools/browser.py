@@ -45,6 +45,7 @@ def tab(chromium) -> Iterator:
     """An empty tab whose `errors` are what its console complained about, and `requests` what it
     loaded."""
     page = chromium.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+    page.set_default_timeout(120_000)  # drawing in software on a busy machine is slow
     page.errors, page.requests = [], []
     page.on(
         "console",
@@ -61,7 +62,7 @@ def complaints(tab) -> list[str]:
     return [text for text in tab.errors if not text.startswith(KNOWN)]
 
 
-def wait_until(tab, expression: str, *, seconds: float = 30.0) -> None:
+def wait_until(tab, expression: str, *, seconds: float = 120.0) -> None:
     """Wait until a script's expression is true; unlike Playwright's own it needs no eval."""
     deadline = time.monotonic() + seconds
     while not tab.evaluate(expression):

@@ -24,7 +24,7 @@ from kin4d.viewer.page import Page
 pytest.importorskip("viser")
 
 SHOTS = Path(os.environ["KIN4D_SCREENSHOTS"]) if "KIN4D_SCREENSHOTS" in os.environ else None
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 @pytest.fixture
