@@ -7,8 +7,8 @@ members.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -140,6 +140,21 @@ class KinematicTree(RigidLinks, Protocol):
 
     def joints_above(self, link: str) -> list[int]:
         """Indices of the joints between the root and `link`, the root's first."""
+        ...
+
+
+@runtime_checkable
+class Correctable(KinematicTree, PredictedJoints, Protocol):
+    """Parts on predicted joints, each of which can be changed; see `kin4d.bodies.corrections`.
+
+    Attributes:
+        part: [V] the part of each vertex, 0 for what stands still.
+    """
+
+    part: np.ndarray
+
+    def corrected(self, parts: Mapping[str, Mapping[str, Any]]) -> Correctable:
+        """A body with some of its joints and parts changed."""
         ...
 
 

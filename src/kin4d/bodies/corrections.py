@@ -31,7 +31,8 @@ from typing import Any
 
 import numpy as np
 
-from kin4d.bodies.segmented import ROOT, JointSpec, SegmentedBody
+from kin4d.bodies.capabilities import Correctable
+from kin4d.bodies.segmented import ROOT, JointSpec
 from kin4d.errors import InputError
 from kin4d.files import json_text, read_json, write_bytes
 from kin4d.geometry.mesh import Mesh
@@ -57,7 +58,7 @@ def read_corrections(path: str | Path) -> dict[str, dict[str, Any]]:
     return data["parts"]
 
 
-def write_corrections(body: SegmentedBody, path: str | Path) -> Path:
+def write_corrections(body: Correctable, path: str | Path) -> Path:
     """Write what a body consists of as a file that `read_corrections` reads."""
     text = json_text({"parts": to_corrections(body)})
     # A list of numbers on one line is easier to edit than a column of them.
@@ -65,7 +66,7 @@ def write_corrections(body: SegmentedBody, path: str | Path) -> Path:
     return write_bytes(path, (text + "\n").replace("[ ", "[").replace(" ]", "]").encode())
 
 
-def to_corrections(body: SegmentedBody) -> dict[str, dict[str, Any]]:
+def to_corrections(body: Correctable) -> dict[str, dict[str, Any]]:
     """All parts of a body as corrections, which change nothing. Pieces in several parts are left
     out."""
     components = body.rest.components

@@ -50,6 +50,7 @@ def bench_command(
         images: For object-pose, prior, creatures, world and policy: draw what was fitted,
             predicted, imagined or done into this folder.
         count: For reliability: damaged inputs for each loader. For policy: starts of each task.
+            For prior: objects of each set.
         results: For policy: keep the outcome of each episode in this folder; the same command goes
             on where it was stopped.
         loaders: For reliability: only these loaders.

@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from kin4d.bodies.articulated import ArticulatedBody
 from kin4d.bodies.articulated_base import Link
+from kin4d.bodies.capabilities import FloatingRoot, RigidLinks
 from kin4d.bodies.floating import FloatingBase
 from kin4d.bodies.inertial import Inertial
 from kin4d.bodies.joint import Joint
@@ -78,10 +79,10 @@ class TaskMechanics:
         for body, (number, link) in self._actors.items():
             actor, q = self.scene.named_actors[number].body, torch.from_numpy(self.q(state, number))
             with torch.no_grad():
-                if isinstance(actor, FloatingBase):
+                if isinstance(actor, FloatingRoot):
                     poses[body] = actor.root_pose(q).numpy() @ self._start[body]
                 else:
-                    assert isinstance(actor, ArticulatedBody)
+                    assert isinstance(actor, RigidLinks)
                     poses[body] = actor.link_poses(q)[link].numpy()
         return poses
 

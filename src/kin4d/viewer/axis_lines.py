@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from kin4d.bodies.body import Body
-from kin4d.bodies.segmented import SegmentedBody
+from kin4d.bodies.capabilities import Correctable
 from kin4d.geometry.transforms import matrix_to_quaternion
 
 _REVOLUTE, _PRISMATIC = (217, 72, 15), (25, 113, 194)
@@ -16,7 +16,7 @@ _LENGTH = 0.25  # of the bounding box's diagonal
 
 
 class AxisLines:
-    """One arrow a joint of a `SegmentedBody`: orange turns, blue slides. None for other bodies.
+    """One arrow a predicted joint: orange turns, blue slides. None for other bodies.
 
     Args:
         scene: viser's.
@@ -26,7 +26,7 @@ class AxisLines:
 
     def __init__(self, scene: Any, path: str, body: Body) -> None:
         self._frames: list[tuple[int, Any]] = []
-        if not isinstance(body, SegmentedBody):
+        if not isinstance(body, Correctable):
             return
         reach = _LENGTH * body.rest.bbox_diagonal
         for number, spec in enumerate(body.joint_specs):

@@ -10,9 +10,15 @@ import numpy as np
 import torch
 
 from kin4d.bodies.body import Body
-from kin4d.bodies.capabilities import EndEffector, KinematicTree, body_name, fixed_base
+from kin4d.bodies.capabilities import (
+    Correctable,
+    EndEffector,
+    KinematicTree,
+    Predicted,
+    body_name,
+    fixed_base,
+)
 from kin4d.bodies.corrections import write_corrections
-from kin4d.bodies.segmented import SegmentedBody
 from kin4d.dynamics.materials import material
 from kin4d.dynamics.scene import Scene
 from kin4d.export.articulated import write_articulated
@@ -85,7 +91,7 @@ class BodyView:
             self._add_mechanics()
         self._axes = AxisLines(page.scene, page.path("axes"), body)
         self.corrections: CorrectionPanel | None = None
-        if isinstance(body, SegmentedBody):
+        if isinstance(body, Correctable):
             self._add_corrections(body)
         robot = fixed_base(body)
         self.robot: RobotTools | None = None
@@ -155,8 +161,9 @@ class BodyView:
         text = f"{len(mesh.vertices):,} vertices, {len(mesh.faces):,} triangles"
         if not display.whole:
             text += f"; **a preview of {len(display.faces):,} triangles is shown**"
-        if self._type and getattr(self.body, "confidence", None) is not None:
-            text += f"; network's confidence {self.body.confidence:.2f}"  # type: ignore[attr-defined]
+        sure = self.body.confidence if isinstance(self.body, Predicted) else None
+        if self._type and sure is not None:
+            text += f"; network's confidence {sure:.2f}"
         self._page.gui.add_markdown(text, order=0)
         if self._reload is not None:
             choice = self._page.gui.add_dropdown(
@@ -194,7 +201,7 @@ class BodyView:
             self.body, material=chosen, mass=mass, gravity=self.gravity.value, q=self.q
         )
 
-    def _add_corrections(self, body: SegmentedBody) -> None:
+    def _add_corrections(self, body: Correctable) -> None:
         panel = CorrectionPanel(self._page, body, self._corrected)
         self.corrections = panel
         undo = self._page.gui.add_button("Undo the last correction", order=4)
@@ -213,7 +220,7 @@ class BodyView:
                 ray = np.array(event.ray_origin), np.array(event.ray_direction)
                 self._page.loop.post(lambda: picked(*ray))
 
-    def _corrected(self, body: SegmentedBody) -> None:
+    def _corrected(self, body: Correctable) -> None:
         self._before.append(self.body)
         self.set_body(body)
         self._page.notice("corrected", f"{len(body.joint_specs)} joints now")
@@ -240,7 +247,7 @@ class BodyView:
         inner = fixed_base(body)
         if isinstance(inner, KinematicTree) and body.coordinates:
             writers["URDF + MJCF"] = lambda folder: _write_urdf(inner, folder / f"{stem}.urdf")
-        if isinstance(body, SegmentedBody):
+        if isinstance(body, Correctable):
             writers["Joints (json)"] = lambda folder: _write_joints(body, folder / f"{stem}.json")
         return writers
 
@@ -253,5 +260,5 @@ def _write_urdf(body: KinematicTree, path: Path) -> None:
     write_articulated(body, path)
 
 
-def _write_joints(body: SegmentedBody, path: Path) -> None:
+def _write_joints(body: Correctable, path: Path) -> None:
     write_corrections(body, path)

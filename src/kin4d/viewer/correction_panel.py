@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from kin4d.bodies.capabilities import Correctable
 from kin4d.bodies.corrections import TYPES, to_corrections
-from kin4d.bodies.segmented import ROOT, SegmentedBody
+from kin4d.bodies.segmented import ROOT
 from kin4d.errors import InputError
 from kin4d.viewer.page import Page, plain
 
@@ -30,7 +31,7 @@ class CorrectionPanel:
     """
 
     def __init__(
-        self, page: Page, body: SegmentedBody, corrected: Callable[[SegmentedBody], None]
+        self, page: Page, body: Correctable, corrected: Callable[[Correctable], None]
     ) -> None:
         self._page, self._body, self._corrected = page, body, corrected
         self.piece: int | None = None
