@@ -21,7 +21,7 @@ BENCHMARKS = ROOT / "benchmarks"
 def on_page_markdown(markdown: str, **_) -> str:
     """mkdocs' event: runs for every page."""
     markdown = re.sub(r"\{\{ example (\w+) \}\}", lambda found: example(found[1]), markdown)
-    return re.sub(r"\{\{ bench (\w+) \}\}", lambda found: tables(found[1]), markdown)
+    return re.sub(r"\{\{ bench ([\w-]+) \}\}", lambda found: tables(found[1]), markdown)
 
 
 def example(name: str) -> str:
