@@ -34,6 +34,7 @@ REQUIRED = {
     "train object-world": "-o x --episodes x",
     "train diffusion": "-o x --episodes x",
     "train codec": "-o x --episodes x",
+    "train policy": "-o x",
 }
 
 

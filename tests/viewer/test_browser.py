@@ -59,6 +59,17 @@ def until(condition, what: str) -> None:
         time.sleep(0.05)
 
 
+def insist(action, condition, what: str) -> None:
+    """Do something until it has its effect: a busy browser may miss a click or a key."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"waited for: {what}"
+        action()
+        soon = time.monotonic() + 5
+        while not condition() and time.monotonic() < soon:
+            time.sleep(0.05)
+
+
 def in_page(page: Page, work) -> None:
     """Do something in the page's own thread, and wait for it."""
     done = threading.Event()
@@ -102,10 +113,13 @@ def test_a_wrong_joint_is_seen_corrected_and_saved(page, door, tab, tmp_path) ->
     assert colours(tab.screenshot()) > 50
     assert tab.get_by_text("door: prismatic, probability 0.60").count() == 1
     # Slide.
-    thumb = tab.get_by_role("slider").first.bounding_box()
-    drag(tab, (thumb["x"] + 0.5 * thumb["width"], thumb["y"] + 0.5 * thumb["height"]), (50, 0))
-    tab.mouse.up()
-    until(lambda: view.q[0] > 0.02, "the slider to move the part")
+
+    def slide() -> None:
+        thumb = tab.get_by_role("slider").first.bounding_box()
+        drag(tab, (thumb["x"] + 0.5 * thumb["width"], thumb["y"] + 0.5 * thumb["height"]), (50, 0))
+        tab.mouse.up()
+
+    insist(slide, lambda: view.q[0] > 0.02, "the slider to move the part")
     keep(tab.screenshot(), SHOTS, "wrong_joint.png")
     # Correct.
     choose(tab, "type", "revolute")
@@ -114,9 +128,12 @@ def test_a_wrong_joint_is_seen_corrected_and_saved(page, door, tab, tmp_path) ->
     until(lambda: view.body.joint_specs[0].kind == "revolute", "the correction")
     # Drag: the door follows the mouse, as far as it turns.
     tab.wait_for_timeout(1000)
-    drag(tab, part_pixel(page, view, 1), (90.0, -40.0))
-    tab.mouse.up()
-    until(lambda: view.q[0] > 0.1, "the door to follow the mouse")
+
+    def pull() -> None:
+        drag(tab, part_pixel(page, view, 1), (90.0, -40.0))
+        tab.mouse.up()
+
+    insist(pull, lambda: view.q[0] > 0.1, "the door to follow the mouse")
     keep(tab.screenshot(), SHOTS, "posed.png")
     # Save.
     with tab.expect_download(timeout=PATIENCE * 1e3) as download:
@@ -138,17 +155,23 @@ def test_mechanics_run_while_a_mouse_pulls(page, tab, tmp_path) -> None:
     opened(page, tab)
     tab.get_by_role("button", name="Start").click()
     until(lambda: view.mechanics.running, "the simulation to start")
-    drag(tab, part_pixel(page, view, view.body.skin.names.index("door")), (90.0, -40.0))
-    until(lambda: view.q[0] > 0.05, "the door to be pulled open")
+    door = view.body.skin.names.index("door")
+
+    def pull() -> None:
+        tab.mouse.up()
+        drag(tab, part_pixel(page, view, door), (90.0, -40.0))
+
+    insist(pull, lambda: view.q[0] > 0.05, "the door to be pulled open")
     keep(tab.screenshot(), SHOTS, "pulled.png")
     tab.mouse.up()
     tab.get_by_role("button", name="Stop").click()
     until(lambda: not view.mechanics.running, "the simulation to stop")
-    stopped = view.q.copy()
-    # Scrub back to the start.
-    tab.get_by_role("slider", disabled=False).last.focus()
-    tab.keyboard.press("Home")
-    until(lambda: abs(view.q[0]) < 0.01 < stopped[0], "the first frame")
+
+    def rewind() -> None:
+        tab.get_by_role("slider", disabled=False).last.focus()
+        tab.keyboard.press("Home")
+
+    insist(rewind, lambda: abs(view.q[0]) < 0.01, "the first frame")
     with tab.expect_download(timeout=PATIENCE * 1e3) as download:
         tab.get_by_role("button", name="GLB").click()
     download.value.save_as(tmp_path / "door.glb")
