@@ -32,7 +32,7 @@ SEED = 910_000_000
 
 def objects() -> list[Case]:
     """Four objects of the test split."""
-    return chosen_cases(case_specs(each=1, unseen=0, objects=None, seed=0), 4, seed=0)
+    return chosen_cases(case_specs(each=1, unseen=0, objects=(), seed=0), 4, seed=0)
 
 
 def articulated() -> np.ndarray:
