@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import imageio.v3 as imageio
 import numpy as np
 import pytest
 
@@ -25,6 +26,9 @@ def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     linked = re.findall(r'href="([^"]+)"', page)
     assert len(linked) == 8
     assert all((tmp_path / file).stat().st_size > 0 for file in linked)
+    for name in names:
+        film = imageio.imread(tmp_path / f"{name}.mp4").astype(int)
+        assert np.abs(film - film[0]).max(-1).max(0).mean() > 10, f"{name} stands still"
     video = PointmapVideo.load(tmp_path / "world" / "pointmap.npz")
     moved = np.abs(video.rgb[-1].astype(int) - video.rgb[0]).max(-1) > 12
     assert 0.05 < moved.mean() < 0.9

@@ -67,15 +67,12 @@ def demo_command(
 
 def _cooler_part(output: Path) -> str:
     """Articulate a mesh without joints, open it, then push it and let go."""
-    import torch
-
-    from kin4d.bodies import bake
+    from kin4d.bodies import bake, sweep_joints
     from kin4d.neurok.articulate import articulate
 
     body = articulate(_cooler(), mass=4.0)
-    opening = torch.linspace(0, torch.pi, 49, dtype=torch.float64).sin()
-    opened = bake(body, opening[:, None] * body.limits[:, 1])
-    text = "From a mesh without joints, a network predicts the part that moves and its hinge."
+    opened = bake(body, sweep_joints(body, frames=48))
+    text = "From a mesh without joints, a network predicts the parts that move and their hinges."
     first = _clip_card(output, "cooler_opens", opened, "Articulate", text)
     text = f"{_FORCE:.0f} N for 0.3 s at the edge of the lid. Then it is let go and falls shut."
     return first + _clip_card(output, "cooler_pushed", _push(body), "Push", text)
