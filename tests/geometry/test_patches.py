@@ -6,6 +6,7 @@ import numpy as np
 
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.patches import face_patches
+from kin4d.geometry.pieces import split_surface
 from kin4d.geometry.primitives import box, cylinder, sphere
 
 
@@ -37,3 +38,12 @@ def _normals(mesh: Mesh) -> np.ndarray:
     a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
     normal = np.cross(b - a, c - a)
     return normal / np.linalg.norm(normal, axis=1, keepdims=True)
+
+
+def test_a_sheet_drawn_from_both_sides_is_one_piece() -> None:
+    vertices = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [2, 0, 0], [2, 1, 0]], float)
+    sheet = np.array([[0, 1, 2], [0, 2, 3], [1, 4, 5], [1, 5, 2]])
+    both = np.concatenate([sheet, sheet[:, ::-1]])
+    soup = vertices[both].reshape(-1, 3)  # no vertex is shared
+    label = split_surface(soup, np.arange(len(soup)).reshape(-1, 3))
+    assert label.max() == 0

@@ -24,8 +24,12 @@ class TrainJointPrior(TrainingOptions):
     """Size of the model and length of training."""
     each: Count = 300
     """Procedural objects of each category."""
-    share: Share = 0.55
+    share: Share = 0.5
     """Of the draws that come from the folders."""
+    mechanisms: Count = 8000
+    """Random mechanisms, of no category."""
+    mechanism_share: Share = 0.2
+    """Of the draws that are random mechanisms."""
     batch: Count = 32
     """Shapes per step and process."""
     init_weights: str | None = None
@@ -41,6 +45,7 @@ class TrainJointPrior(TrainingOptions):
         from kin4d.benchmarks.prior.calibrate import calibrate_on_dev
         from kin4d.neurok.joint_prior import PRESETS
         from kin4d.neurok.joint_train import preset_train_config, train_joint_prior
+        from kin4d.objects.mechanisms import mechanism_source
         from kin4d.objects.piece_augmentation import PieceAugmentation
         from kin4d.objects.piece_stream import PiecePool, PieceStream
         from kin4d.objects.sources import articulated_source
@@ -53,7 +58,14 @@ class TrainJointPrior(TrainingOptions):
                 procedural,
                 "train",
                 each=self.each,
-                share=1 - self.share if folders else 1.0,
+                share=1 - self.mechanism_share - (self.share if folders else 0),
+                cache=self.cache,
+            ),
+            PiecePool.procedural(
+                mechanism_source(),
+                "train",
+                each=self.mechanisms,
+                share=self.mechanism_share,
                 cache=self.cache,
             ),
             *(
@@ -90,6 +102,8 @@ class TrainJointPrior(TrainingOptions):
                 "objects": [source.name for source in folders],
                 "each": self.each,
                 "share": self.share,
+                "mechanisms": self.mechanisms,
+                "mechanism_share": self.mechanism_share,
                 "batch": self.batch,
                 "seed": self.seed,
             },

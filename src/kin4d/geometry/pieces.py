@@ -57,18 +57,24 @@ def split_surface(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
     Faces belong together if they share an edge: by its vertices' numbers, or by their positions
     where no third face is at that edge. Closed parts that only touch, as found meshes have them,
-    so stay apart although their vertices coincide.
+    so stay apart although their vertices coincide. Faces with the same three corners, as in meshes
+    whose sheets are drawn from both sides, count as one.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
     count = len(faces)
-    welded = Edges(merge_vertices(vertices)[1][faces]).pairs() // 3
+    merged = merge_vertices(vertices)[1][faces]
+    _, first, same_corners = np.unique(
+        np.sort(merged, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    twins = np.stack([first[same_corners.ravel()], np.arange(count)], 1)
+    welded = first[Edges(merged[first]).pairs() // 3]
     key = Edges(faces).key
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(key[order][1:] == key[order][:-1])
     shared = np.stack([order[same], order[same + 1]], 1) // 3
-    links = np.concatenate([welded, shared])
+    links = np.concatenate([welded, shared, twins])
     graph = coo_matrix((np.ones(len(links), np.int8), links.T), shape=(count, count))
     return connected_components(graph, directed=False)[1].astype(np.int64)
 

@@ -34,7 +34,7 @@ class PieceConfig:
         samples: Surface points from which patches are made.
     """
 
-    max_pieces: int = 64
+    max_pieces: int = 128
     max_components_to_split: int = 3
     patches: int = 48
     samples: int = 3000

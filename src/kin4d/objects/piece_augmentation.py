@@ -1,8 +1,8 @@
 """Augmentation of piece objects: clean objects made to look like found ones.
 
-Pieces are merged and split, small ones dropped, clutter is added that moves with what carries it,
-proportions change along directions that keep hinges true, whole surfaces are fused and cut into
-patches. Every function takes and returns a `PieceObject` or a `PieceScene`.
+Pieces are merged and split, small ones dropped, clutter is added (`piece_clutter`), proportions
+change along directions that keep hinges true, whole surfaces are fused and cut into patches.
+Every function takes and returns a `PieceObject` or a `PieceScene`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from kin4d.geometry.pieces import (
     group_points,
     yaw_alignment,
 )
+from kin4d.objects.piece_clutter import with_clutter
 from kin4d.objects.piece_object import PieceObject
 from kin4d.objects.piece_scene import PieceScene
 
@@ -34,24 +35,24 @@ class PieceAugmentation:
         clutter: Small pieces are attached to surfaces.
         drop: Small pieces are left out.
         merge: Pieces of one link that are close become one.
-        split: Large pieces are cut in two.
+        split: Large pieces are cut, in two or into sheets.
         fuse: The whole surface becomes one component, cut into patches.
         at_rest: The object is as it was made instead of in a random state.
         noise: Standard deviation of points, in units of the largest extent.
         most: Pieces kept, the largest.
     """
 
-    compose: float = 0.3
-    remove: float = 0.3
+    compose: float = 0.4
+    remove: float = 0.35
     stretch: float = 0.2
-    clutter: float = 0.4
+    clutter: float = 0.45
     drop: float = 0.4
     merge: float = 0.4
-    split: float = 0.25
+    split: float = 0.3
     fuse: float = 0.2
     at_rest: float = 0.25
     noise: float = 0.002
-    most: int = 64
+    most: int = 128
 
 
 NO_AUGMENTATION = PieceAugmentation(
@@ -67,7 +68,7 @@ def random_scene(obj: PieceObject, rng: np.random.Generator, vary: PieceAugmenta
     if rng.random() < vary.drop:
         obj = _dropped(obj, rng)
     if rng.random() < vary.clutter:
-        obj = _cluttered(obj, rng)
+        obj = with_clutter(obj, rng)
     if rng.random() < vary.split:
         obj = _split(obj, rng)
     if rng.random() < vary.merge:
@@ -133,92 +134,36 @@ def _dropped(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
     return _with_pieces(obj, obj.pieces.take(keep), link[keep])
 
 
-def _cluttered(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
-    """With small boxes and discs on its surface: single ones, or rows like keys."""
-    size = float(np.ptp(obj.pieces.supports.reshape(-1, 3), axis=0).max())
-    points, normals, supports, area, link = [], [], [], [], []
-    for _ in range(int(rng.integers(1, 5))):
-        at = int(rng.integers(len(obj.cloud)))
-        base, normal = obj.cloud[at, :3], obj.cloud[at, 3:]
-        side = np.cross(normal, [0.0, 0.0, 1.0] if abs(normal[2]) < 0.9 else [1.0, 0.0, 0.0])
-        side /= max(np.linalg.norm(side), 1e-9)
-        frame = np.stack([side, np.cross(normal, side), normal])
-        half = size * np.exp(rng.uniform(np.log([0.004, 0.004, 0.002]), np.log([0.06, 0.03, 0.02])))
-        rows, columns = (1, 1) if rng.random() < 0.6 else rng.integers(1, 5, 2)
-        is_round = rng.random() < 0.3
-        for row in range(rows):
-            for column in range(columns):
-                shift = [2.5 * half[0] * row, 2.5 * half[1] * column, half[2] * rng.uniform(0, 1)]
-                local, facing = _solid_points(half, rng, is_round=is_round)
-                corners = _solid_corners(half, is_round=is_round)
-                points.append((local + shift) @ frame + base)
-                normals.append(facing @ frame)
-                supports.append((corners + shift) @ frame + base)
-                area.append(8 * (half[0] * half[1] + half[1] * half[2] + half[0] * half[2]))
-                link.append(obj.cloud_link[at])
-    extra = PieceSamples(
-        points=np.stack(points),
-        normals=np.stack(normals),
-        supports=np.stack(supports),
-        area=np.array(area),
-        component=np.arange(len(area)),
-    )
-    pieces = PieceSamples.concatenate([obj.pieces, extra])
-    return _with_pieces(obj, pieces, np.concatenate([obj.link, link]))
-
-
-def _solid_points(
-    half: np.ndarray, rng: np.random.Generator, *, is_round: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Points and normals [K, 3] on a box or a disc of half extents [3]."""
-    sides = np.array([half[1] * half[2], half[0] * half[2], half[0] * half[1]])
-    axis = rng.choice(3, POINTS, p=sides / sides.sum())
-    sign = rng.choice([-1.0, 1.0], POINTS)
-    local = rng.uniform(-1, 1, (POINTS, 3))
-    normals = np.zeros((POINTS, 3))
-    if is_round:
-        angle = rng.uniform(0, 2 * np.pi, POINTS)
-        rim = axis != 2
-        radius = np.where(rim, 1.0, np.sqrt(rng.random(POINTS)))
-        circle = np.stack([np.cos(angle), np.sin(angle)], 1)
-        local[:, :2] = circle * radius[:, None]
-        local[~rim, 2] = sign[~rim]
-        normals[rim, :2] = circle[rim]
-        normals[~rim, 2] = sign[~rim]
-    else:
-        local[np.arange(POINTS), axis] = sign
-        normals[np.arange(POINTS), axis] = sign
-    return local * half, normals
-
-
-def _solid_corners(half: np.ndarray, *, is_round: bool) -> np.ndarray:
-    """[S, 3] support points."""
-    signs = np.sign(DIRECTIONS) + (DIRECTIONS == 0)
-    if is_round:
-        flat = np.linalg.norm(DIRECTIONS[:, :2], axis=1, keepdims=True)
-        signs = np.concatenate([DIRECTIONS[:, :2] / np.maximum(flat, 1e-9), signs[:, 2:]], 1)
-    return signs * half
-
-
 def _split(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
-    """Some of the larger pieces cut in two by planes along the axes."""
+    """Some of the larger pieces cut: in two by a plane along an axis, or into sheets by the way
+    they face."""
     pieces, link = obj.pieces, obj.link
-    chosen = np.flatnonzero(rng.random(len(link)) < 4 * pieces.area / pieces.area.sum())[:4]
+    often = rng.choice([2, 4, 10])
+    chosen = np.flatnonzero(rng.random(len(link)) < often * pieces.area / pieces.area.sum())
+    chosen = rng.permutation(chosen)[:8]
     if not len(chosen):
         return obj
     rest = pieces.take(np.setdiff1d(np.arange(len(link)), chosen))
     made, owners = [rest], [np.delete(link, chosen)]
+    sheets = rng.random() < 0.3
     for index in chosen:
-        own = pieces.points[index]
-        axis = int(np.ptp(own, axis=0).argmax()) if rng.random() < 0.7 else int(rng.integers(3))
-        level = np.quantile(own[:, axis], rng.uniform(0.25, 0.75))
-        side = (own[:, axis] > level).astype(np.int64)
-        if side.min() == side.max():
-            side[: len(side) // 2] = 1 - side[0]
-        halves = group_points(own, pieces.normals[index], side, float(pieces.area[index]), rng)
-        made.append(replace(halves, component=np.arange(len(halves))))
-        owners.append(np.full(len(halves), link[index]))
+        own, normals = pieces.points[index], pieces.normals[index]
+        if sheets:
+            side = _facing_side(normals)
+        else:
+            axis = int(np.ptp(own, axis=0).argmax()) if rng.random() < 0.7 else int(rng.integers(3))
+            side = own[:, axis] > np.quantile(own[:, axis], rng.uniform(0.25, 0.75))
+        side = np.unique(side, return_inverse=True)[1].astype(np.int64)
+        cut = group_points(own, normals, side, float(pieces.area[index]), rng)
+        made.append(replace(cut, component=np.arange(len(cut))))
+        owners.append(np.full(len(cut), link[index]))
     return _with_pieces(obj, PieceSamples.concatenate(made), np.concatenate(owners))
+
+
+def _facing_side(normals: np.ndarray) -> np.ndarray:
+    """[M] which of the six directions of the axes each unit normal [M, 3] is nearest to."""
+    axis = np.abs(normals).argmax(1)
+    return 2 * axis + (normals[np.arange(len(normals)), axis] > 0)
 
 
 def _merged(obj: PieceObject, rng: np.random.Generator) -> PieceObject:

@@ -22,7 +22,7 @@ from kin4d.objects.piece_scene import PieceScene
 from kin4d.objects.sources import FileSource, ProceduralSource
 from kin4d.storage.splits import UNSEEN_CATEGORIES, check_trainable, split_of
 
-_CHUNK = 4  # batches sorted by piece count together, so that little is padding
+_CHUNK = 8  # batches sorted by piece count together, so that little is padding
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,6 +58,11 @@ class Builder:
         self._joints: list[Joint] = []
         self._rest: list[float] = []
 
+    @property
+    def joint_count(self) -> int:
+        """Joints made so far."""
+        return len(self._joints)
+
     def between(self, low: float, high: float) -> float:
         """Uniform in [low, high)."""
         return low + (high - low) * self.rng.random()
