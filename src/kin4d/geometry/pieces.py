@@ -125,28 +125,6 @@ def sample_pieces(
     )
 
 
-def cut_into_patches(
-    points: np.ndarray, normals: np.ndarray, count: int, *, normal_weight: float = 0.12
-) -> np.ndarray:
-    """[M] int64 patch of each surface point: k-means on position and normal.
-
-    Args:
-        points: [M, 3], in units of the object's largest extent.
-        normals: [M, 3] unit.
-        count: Patches at the most.
-        normal_weight: What a right angle between normals counts, as a distance.
-    """
-    feature = np.concatenate([points, normal_weight * normals], 1)
-    centers = feature[_farthest(feature, count)]
-    label = np.zeros(len(feature), np.int64)
-    for _ in range(3):
-        label = _nearest(feature, centers)
-        total = np.stack([np.bincount(label, column, len(centers)) for column in feature.T], 1)
-        size = np.bincount(label, minlength=len(centers))
-        centers = np.where(size[:, None] > 0, total / np.maximum(size, 1)[:, None], centers)
-    return np.unique(_nearest(feature, centers), return_inverse=True)[1]
-
-
 def group_points(
     points: np.ndarray,
     normals: np.ndarray,
@@ -224,18 +202,3 @@ def _arg_of(height: np.ndarray, top: np.ndarray, owner: np.ndarray) -> np.ndarra
     out = np.zeros(top.shape, np.int64)
     out[owner[row], column] = row
     return out
-
-
-def _farthest(feature: np.ndarray, count: int) -> np.ndarray:
-    """Indices of points that are each farthest from those before."""
-    chosen = [0]
-    far = np.full(len(feature), np.inf)
-    for _ in range(min(count, len(feature)) - 1):
-        far = np.minimum(far, np.square(feature - feature[chosen[-1]]).sum(1))
-        chosen.append(int(far.argmax()))
-    return np.array(chosen)
-
-
-def _nearest(feature: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """[M] the nearest of the centers [C, D]."""
-    return (np.square(centers).sum(1) - 2 * feature @ centers.T).argmin(1)

@@ -9,9 +9,9 @@ import torch
 from scipy.spatial import KDTree
 
 from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.over_segmentation import cut_into_patches
 from kin4d.geometry.pieces import (
     PieceSamples,
-    cut_into_patches,
     group_points,
     sample_pieces,
     split_surface,
@@ -20,7 +20,7 @@ from kin4d.geometry.pieces import (
 from kin4d.neurok.piece_batch import PieceBatch
 from kin4d.neurok.preprocess import UnitBox
 
-_NORMAL = 0.12  # lengths that a right angle between normals counts in patches
+_NORMAL = 0.12  # lengths that a right angle between normals counts when faces find their patch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +36,8 @@ class PieceConfig:
 
     max_pieces: int = 128
     max_components_to_split: int = 3
-    patches: int = 48
-    samples: int = 3000
+    patches: int = 112
+    samples: int = 4000
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +137,7 @@ def _patches(
         whole = np.zeros(len(own), np.int64)
         spread = sample_pieces(vertices, faces[own], whole, rng, points=count)
         points, facing = spread.points[0], spread.normals[0]
-        label = cut_into_patches(
-            points, facing, max(1, round(config.patches * share)), normal_weight=_NORMAL
-        )
+        label = cut_into_patches(points, facing, max(1, round(config.patches * share)), rng)
         made.append(group_points(points, facing, label, float(area[one]), rng))
         tree = KDTree(np.concatenate([points, _NORMAL * facing], 1))
         place = np.concatenate([centers[own], _NORMAL * normals[own]], 1)

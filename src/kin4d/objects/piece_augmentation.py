@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kin4d.geometry.over_segmentation import cut_into_patches
 from kin4d.geometry.pieces import (
     DIRECTIONS,
     POINTS,
     PieceSamples,
-    cut_into_patches,
     group_points,
     yaw_alignment,
 )
@@ -37,6 +37,8 @@ class PieceAugmentation:
         merge: Pieces of one link that are close become one.
         split: Large pieces are cut, in two or into sheets.
         fuse: The whole surface becomes one component, cut into patches.
+        flip: Normals face either way: of every point, as on sheets drawn from both sides, of some
+            pieces, or of all.
         at_rest: The object is as it was made instead of in a random state.
         noise: Standard deviation of points, in units of the largest extent.
         most: Pieces kept, the largest.
@@ -49,14 +51,25 @@ class PieceAugmentation:
     drop: float = 0.4
     merge: float = 0.4
     split: float = 0.3
-    fuse: float = 0.2
+    fuse: float = 0.15
+    flip: float = 0.3
     at_rest: float = 0.25
     noise: float = 0.002
     most: int = 128
 
 
 NO_AUGMENTATION = PieceAugmentation(
-    compose=0, remove=0, stretch=0, clutter=0, drop=0, merge=0, split=0, fuse=0, at_rest=0, noise=0
+    compose=0,
+    remove=0,
+    stretch=0,
+    clutter=0,
+    drop=0,
+    merge=0,
+    split=0,
+    fuse=0,
+    flip=0,
+    at_rest=0,
+    noise=0,
 )
 
 
@@ -78,6 +91,8 @@ def random_scene(obj: PieceObject, rng: np.random.Generator, vary: PieceAugmenta
         scene = _fused(obj, q, rng)
     else:
         scene = PieceScene.of(obj, q)
+    if rng.random() < vary.flip:
+        scene = replace(scene, pieces=_flipped(scene.pieces, rng))
     if len(scene.link) > vary.most:
         scene = scene.take(np.sort(np.argsort(-scene.pieces.area)[: vary.most]))
     return normalized(scene, rng, noise=vary.noise)
@@ -121,6 +136,14 @@ _QUARTER = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
 def _with_pieces(obj: PieceObject, pieces: PieceSamples, link: np.ndarray) -> PieceObject:
     return replace(obj, pieces=pieces, link=link)
+
+
+def _flipped(pieces: PieceSamples, rng: np.random.Generator) -> PieceSamples:
+    """With normals that face either way."""
+    count, each = pieces.normals.shape[:2]
+    shape = [(count, each, 1), (count, 1, 1), (1, 1, 1)][int(rng.choice(3, p=[0.6, 0.25, 0.15]))]
+    sign = np.where(rng.random(shape) < 0.5, -1.0, 1.0) if max(shape) > 1 else -np.ones(shape)
+    return replace(pieces, normals=(pieces.normals * sign).astype(np.float32))
 
 
 def _dropped(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
@@ -220,8 +243,8 @@ def _fused(obj: PieceObject, q: np.ndarray, rng: np.random.Generator) -> PieceSc
     made, owners = [], []
     for one in np.unique(body):
         own = np.flatnonzero(body == one)
-        count = max(4, int(rng.integers(24, 73) * len(own) / len(body)))
-        label = cut_into_patches(points[own] / size, normals[own], count)
+        count = max(4, int(rng.integers(32, 129) * len(own) / len(body)))
+        label = cut_into_patches(points[own] / size, normals[own], count, rng)
         share = total * len(own) / len(body)
         made.append(group_points(points[own], normals[own], label, share, rng))
         table = np.zeros((int(label.max()) + 1, links), np.int64)
