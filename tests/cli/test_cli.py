@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from kin4d.cli import COMMANDS, main
 from kin4d.errors import InputError
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.io.mesh_file import save_mesh
+from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.mesh_ops import concatenate_meshes
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.geometry.primitives import box
 
@@ -47,6 +50,20 @@ def test_inspect_json(capsys, mesh_file: Path) -> None:
     assert code == 0
     assert found["faces"] == 12
     assert found["verdict"] == "good"
+
+
+def test_a_scene_is_split_and_articulate_says_so(capsys, tmp_path: Path) -> None:
+    one = box((1.0, 1.0, 1.0))
+    far = replace(one, vertices=one.vertices + np.array([3.0, 0.0, 0.0]))
+    scene = concatenate_meshes([one, far]).save(tmp_path / "scene.obj")
+    code, out, _ = run(capsys, "inspect", scene, "--split", tmp_path / "objects", "--json")
+    assert code == 0
+    files = json.loads(out)["objects"]
+    assert [len(Mesh.load(file).faces) for file in files] == [12, 12]
+    code, _, err = run(capsys, "articulate", scene, "-o", tmp_path / "scene.urdf")
+    assert code == 0
+    assert "2 parts with a gap" in err
+    assert "--split" in err
 
 
 def test_inspect_repair_says_what_it_did(capsys, tmp_path: Path) -> None:

@@ -11,7 +11,13 @@ import tyro
 from kin4d.bodies.body import Body
 from kin4d.bodies.capabilities import FloatingRoot, Predicted, PredictedJoints
 from kin4d.cli.articulate import describe
-from kin4d.cli.output import check_memory, print_choice, print_result, save_clip_output
+from kin4d.cli.output import (
+    check_memory,
+    print_choice,
+    print_result,
+    save_clip_output,
+    warn_of_several_objects,
+)
 from kin4d.cli.ranges import Count, Fps, Natural, Seed
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import BodyType, load
@@ -67,6 +73,8 @@ def animate_command(
         body = load_moving(what, chosen, weights=weights, up=up, dof=dof)
     else:
         body = load(what, dof=dof, seed=seed)
+    if Path(what).suffix.lower() in READS:
+        warn_of_several_objects(body.rest)
     if not body.coordinates:
         raise InputError(f"'{what}' has no part that moves", hint="try --body-type solid")
     segments = len(body.coordinates) + random_states

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import tyro
 
-from kin4d.cli.output import print_result, print_warning
+from kin4d.cli.output import print_result, print_warning, warn_of_several_objects
 from kin4d.cli.ranges import Metres
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import load
@@ -57,6 +57,7 @@ def articulate_command(
     changes = read_corrections(corrections) if corrections is not None else {}
     body = load(mesh, body_type="articulated", weights=weights, up=up, size=size, material=material)
     body = cast("SegmentedBody", body).corrected(changes)  # what this body type is
+    warn_of_several_objects(body.rest)
     if not body.joint_specs:
         print_warning("no part moves: add one with --corrections")
     written = [*write_articulated(body, output)]

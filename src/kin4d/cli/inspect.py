@@ -15,6 +15,7 @@ def inspect_command(
     file: Annotated[Path, tyro.conf.Positional],
     *,
     repair: Path | None = None,
+    split: Path | None = None,
     up: UpAxis | None = None,
     json: bool = False,
 ) -> None:
@@ -23,11 +24,15 @@ def inspect_command(
     Args:
         file: OBJ, glTF, GLB, PLY, STL, OFF or DAE.
         repair: Write a repaired copy here, and print what was repaired.
+        split: A folder for the objects of a scene: parts of the mesh with a gap around them, each
+            as a GLB.
         up: The axis that points up in the file; y by default, or what a DAE file states.
         json: Print JSON for machines.
     """
     from kin4d.geometry.io.mesh_file import read_raw
+    from kin4d.geometry.mesh import Mesh
     from kin4d.geometry.mesh_report import inspect_mesh, repair_mesh
+    from kin4d.geometry.separate_objects import split_objects
 
     raw = read_raw(file, up=up)
     found = inspect_mesh(raw)
@@ -38,4 +43,10 @@ def inspect_command(
         mesh.save(repair)
         data |= {"repaired": done, "written": str(repair)}
         text += "\nrepaired: " + ("; ".join(done) or "nothing needed it") + f"\nwritten:  {repair}"
+    if split is not None:
+        objects = split_objects(Mesh.load(file, up=up))
+        split.mkdir(parents=True, exist_ok=True)
+        files = [one.save(split / f"object_{number}.glb") for number, one in enumerate(objects, 1)]
+        data["objects"] = [str(path) for path in files]
+        text += f"\nobjects:  {len(objects)}, written: " + ", ".join(data["objects"])
     print_result(text, data, as_json=json)

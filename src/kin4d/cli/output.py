@@ -13,6 +13,7 @@ from kin4d.files import json_text
 if TYPE_CHECKING:
     from kin4d.geometry.camera import Camera
     from kin4d.geometry.clip import Clip
+    from kin4d.geometry.mesh import Mesh
     from kin4d.geometry.up_axis import UpAxis
 
 
@@ -49,6 +50,18 @@ def check_memory(frames: int, *, vertices: int = 0, pixels: int = 0) -> None:
 def print_choice(text: str) -> None:
     """Say on stderr what body was chosen, and how to choose another."""
     print(f"{text} (--body-type takes another)", file=sys.stderr)
+
+
+def warn_of_several_objects(mesh: Mesh) -> None:
+    """Say so if a mesh looks like a scene of several objects, which are taken as one."""
+    from kin4d.geometry.separate_objects import separate_objects
+
+    count = int(separate_objects(mesh).max(initial=-1)) + 1
+    if count > 1:
+        print_warning(
+            f"the mesh has {count} parts with a gap around them, and is taken as one object: if "
+            "they are several, 'kin4d inspect FILE --split FOLDER' writes each to a file"
+        )
 
 
 def save_clip_output(

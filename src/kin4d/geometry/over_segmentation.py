@@ -6,6 +6,8 @@ and one over a groove longer still: where a door meets its frame, cells end.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
@@ -49,13 +51,13 @@ def cut_into_patches(
     return _cells(graph, seeds)
 
 
-def _cells(graph: csr_array, seeds: np.ndarray) -> np.ndarray:
+def _cells(graph: Any, seeds: np.ndarray) -> np.ndarray:
     """[M] the seed each point is nearest to, numbered from 0; what no seed reaches is one cell."""
     nearest = dijkstra(graph, indices=seeds, min_only=True, return_predecessors=True)[2]
     return np.unique(nearest, return_inverse=True)[1].astype(np.int64)
 
 
-def _surface_graph(points: np.ndarray, normals: np.ndarray) -> csr_array:
+def _surface_graph(points: np.ndarray, normals: np.ndarray) -> Any:
     """Neighbouring points, and how long the step between them is."""
     far, near = (np.asarray(x)[:, 1:] for x in KDTree(points).query(points, k=_NEIGHBOURS + 1))
     start, stop = np.repeat(np.arange(len(points)), _NEIGHBOURS), near.ravel()
