@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,11 +29,16 @@ def procedural_preview(
         seeds: One object each.
         tile: Width and height of each view, pixels.
     """
+    return preview_objects([make_object(category, seed) for seed in seeds], tile=tile)
+
+
+def preview_objects(objects: Sequence[ArticulatedObject], *, tile: int = 200) -> Image:
+    """The same for any objects: one column each."""
     from PIL import Image as image
 
-    sheet = image.new("RGB", (tile * len(seeds), tile * len(ROWS)))
-    for column, seed in enumerate(seeds):
-        for row, view in enumerate(procedural_views(make_object(category, seed), tile)):
+    sheet = image.new("RGB", (tile * len(objects), tile * len(ROWS)))
+    for column, obj in enumerate(objects):
+        for row, view in enumerate(procedural_views(obj, tile)):
             sheet.paste(image.fromarray(view), (column * tile, row * tile))
     return sheet
 
