@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from kin4d.cli.ranges import Metres, Port, Seed
+from kin4d.cli.ranges import Metres, Natural, Port, Seed
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import BodyType
 
@@ -21,6 +21,8 @@ def view_command(
     size: Metres | None = None,
     seed: Seed = 0,
     camera: Path | None = None,
+    episode: Natural = 0,
+    world_weights: str = "tiny",
     html: Path | None = None,
     port: Port = 8080,
     host: str = "127.0.0.1",
@@ -29,15 +31,19 @@ def view_command(
 
     Args:
         file: A mesh, a clip (.npz), a robot (.urdf, .xml), a scene (.yaml, .json), a pointmap video
-            (.npz) or a folder of them, or the name of a robot or of an object category.
+            (.npz) or a folder of them, a store of episodes, or the name of a robot or of an object
+            category.
         body_type: What a mesh file becomes; it can be changed in the page.
         weights: Of learned and articulated bodies: a name that ships, a file, a folder or a hub id.
         up: The axis that points up in a mesh file; y by default, or what a DAE file states.
         size: Metres of the diagonal of a mesh file's bounding box; the file's own if not given.
         seed: Of an object category.
         camera: JSON as written by kin4d: what a robot is looked at with.
+        episode: Which episode of a store is shown first.
+        world_weights: Of the world model that imagines episodes.
         html: Write a page that plays by itself to this file, and serve nothing: a clip as it is, a
-            scene as it runs, of other files each joint in turn.
+            scene as it runs, an episode beside what is imagined of it, of other files each joint in
+            turn.
         port: Port of the page, or the next that is free; 0 for any.
         host: Address to listen on; 0.0.0.0 for all of this machine's. Any but 127.0.0.1 serves
             other machines, through a link with a token, without encryption.
@@ -52,15 +58,14 @@ def view_command(
         size=size,
         seed=seed,
         camera=None if camera is None else Camera.load(camera),
+        episode=episode,
+        world_weights=world_weights,
     )
     if html is not None:
-        from kin4d.export.html import write_html
-        from kin4d.viewer.open_file import motion_of
+        from kin4d.viewer.write_view import write_view
 
-        clip = motion_of(file, options)
-        written = write_html(clip, html)
-        size = written.stat().st_size / 1e6
-        print(f"{len(clip)} frames in {written}, {size:.2g} MB")
+        frames, written = write_view(file, html, options)
+        print(f"{frames} frames in {written}, {written.stat().st_size / 1e6:.2g} MB")
         return
     from kin4d.viewer.player import show
 

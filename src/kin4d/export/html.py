@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -77,16 +78,8 @@ def clip_html(clip: Clip, *, title: str | None = None, tolerance: float = 1e-3) 
         "high": bounds[1].tolist(),
         "restLow": low.tolist(),
         "restHigh": (low + size).tolist(),
-        "arrays": [[name, array.dtype.str[1:], array.size] for name, array in arrays.items()],
     }
-    return fill_page(
-        "clip.html",
-        {
-            "title": html.escape(title),
-            "header": json.dumps(header).replace("<", "\\u003c"),
-            "data": base64.b64encode(zlib.compress(_planes(arrays), 9)).decode(),
-        },
-    )
+    return fill_page("clip.html", {"title": html.escape(title), **pack_arrays(header, arrays)})
 
 
 def write_html(
@@ -101,6 +94,15 @@ def fill_page(name: str, values: Mapping[str, str]) -> str:
     text = files("kin4d").joinpath("assets", "page", name).read_text("utf-8")
     # All at once: a value that looks like a key stays as it is.
     return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], text)
+
+
+def pack_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """Values for `fill_page`: a header as JSON, and arrays that it lists, compressed."""
+    listed = [[name, array.dtype.str[1:], array.size] for name, array in arrays.items()]
+    return {
+        "header": json.dumps({**header, "arrays": listed}).replace("<", "\\u003c"),
+        "data": base64.b64encode(zlib.compress(_planes(arrays), 9)).decode(),
+    }
 
 
 def _planes(arrays: Mapping[str, np.ndarray]) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +14,16 @@ from kin4d.errors import InputError
 from kin4d.geometry.camera import Camera
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.io.mesh_file import READS
-from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import BodyType, load
 from kin4d.viewer.body_motion import own_motion
 from kin4d.viewer.body_view import BodyView
 from kin4d.viewer.clip_view import ClipView
 from kin4d.viewer.page import Page, plain
+from kin4d.viewer.pointmap_files import is_store, is_video, load_videos
 from kin4d.viewer.pointmap_view import PointmapView
 from kin4d.viewer.save_panel import file_stem
+from kin4d.viewer.store_archive import unpack_store
 from kin4d.viewer.upload_limit import limit_uploads
 
 LARGEST_FILE = 2**30
@@ -32,7 +32,6 @@ LARGEST_FILE = 2**30
 LARGEST_UPLOAD = 2**28
 """Bytes of a file from a browser, which is kept in memory while it comes."""
 
-_VIDEOS = "pointmap*.npz"
 SCENES = (".yaml", ".yml", ".json")
 ROBOTS = (".urdf", ".xml")
 
@@ -48,6 +47,8 @@ class ViewOptions:
         size: m, of the diagonal of its bounding box.
         seed: Of an object category.
         camera: Of a robot.
+        episode: Which one of a store.
+        world_weights: Of the world model that imagines episodes.
     """
 
     body_type: BodyType = "articulated"
@@ -56,6 +57,8 @@ class ViewOptions:
     size: float | None = None
     seed: int = 0
     camera: Camera | None = None
+    episode: int = 0
+    world_weights: str = "tiny"
 
 
 def check_file(what: str) -> None:
@@ -64,11 +67,13 @@ def check_file(what: str) -> None:
     known = (*READS, ".npz", *ROBOTS, *SCENES)
     if not suffix and not path.exists():
         return  # a name
-    if path.is_dir() and [*path.glob(_VIDEOS)]:
+    if path.is_dir() and (is_store(path) or is_video(path)):
         return
     if not path.is_file():
         raise InputError(
-            f"there is no file {path}", allowed=", ".join(known) + ", or a robot or object by name"
+            f"there is no file {path}",
+            allowed=", ".join(known) + ", a folder of pointmap videos, a store of episodes, "
+            "or a robot or object by name",
         )
     if suffix not in known:
         raise InputError(f"{path} cannot be shown", value=suffix, allowed=", ".join(known))
@@ -85,10 +90,7 @@ def check_file(what: str) -> None:
 def motion_of(what: str, options: ViewOptions) -> Clip:
     """What a page would show of a file, as one motion: a clip as it is, a scene as it runs, of
     everything else each coordinate in turn."""
-    check_file(what)
     suffix = Path(what).suffix.lower()
-    if Path(what).is_dir() or (suffix == ".npz" and _is_video(what)):
-        raise InputError(f"{what} is a pointmap video", hint="view it without --html")
     if suffix == ".npz":
         return Clip.load(what)
     if suffix in SCENES:
@@ -118,6 +120,7 @@ class FileOpener:
 
     def __init__(self, page: Page, options: ViewOptions | None = None) -> None:
         self._page, self._options = page, options or ViewOptions()
+        self._received: Any = None
         limit_uploads(page, LARGEST_UPLOAD)
         page.header = self._add_upload
         page.clear()
@@ -128,10 +131,10 @@ class FileOpener:
         self._page.settle()
         suffix = Path(what).suffix.lower()
         with _reported(self._page):
-            if Path(what).is_dir():
-                PointmapView(self._page, _videos(Path(what)))
-            elif suffix == ".npz" and _is_video(what):
-                PointmapView(self._page, {Path(what).stem: PointmapVideo.load(what)})
+            if is_store(what):
+                self._open_store(what)
+            elif is_video(what):
+                PointmapView(self._page, load_videos(what))
             elif suffix == ".npz":
                 ClipView(self._page, Clip.load(what))
             elif suffix in SCENES:
@@ -144,6 +147,17 @@ class FileOpener:
             else:
                 body = load(what, seed=self._options.seed)
                 BodyView(self._page, body, camera=self._options.camera)
+
+    def _open_store(self, what: str) -> None:
+        from kin4d.viewer.episode_view import EpisodeView, open_for_viewing
+
+        options = self._options
+        EpisodeView(
+            self._page,
+            open_for_viewing(what),
+            index=options.episode,
+            weights=options.world_weights,
+        )
 
     def _open_mesh(self, what: str) -> None:
         from kin4d.geometry.mesh import Mesh
@@ -176,29 +190,18 @@ class FileOpener:
 
     def _receive(self, name: str, content: bytes) -> None:
         path = Path(name.replace("\\", "/").rpartition("/")[2])
-        with tempfile.TemporaryDirectory(prefix="kin4d-") as folder:
-            file = Path(folder) / (file_stem(path.stem) + path.suffix.lower())
-            file.write_bytes(content)
-            try:
-                self.open(str(file))
-            except InputError as error:
-                # Where it was kept for a moment does not matter to the sender.
-                text = str(error).replace(f"{folder}/", "")
-                raise InputError(f"cannot open {plain(name)}: {text}") from None
-
-
-def _is_video(path: str) -> bool:
-    """Whether an archive holds a pointmap video; one that cannot be read holds none."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return {"rgb.npy", "xyz.npy", "mask.npy"} <= set(archive.namelist())
-    except (OSError, zipfile.BadZipFile):
-        return False
-
-
-def _videos(folder: Path) -> dict[str, PointmapVideo]:
-    """The pointmap videos that `kin4d imagine` or `kin4d robot` wrote into a folder."""
-    return {file.stem: PointmapVideo.load(file) for file in sorted(folder.glob(_VIDEOS))}
+        folder = tempfile.TemporaryDirectory(prefix="kin4d-")
+        file = Path(folder.name) / (file_stem(path.stem) + path.suffix.lower())
+        file.write_bytes(content)
+        try:
+            if file.suffix == ".zip":
+                file = unpack_store(file, Path(folder.name) / "store", most=LARGEST_FILE)
+            self.open(str(file))
+        except InputError as error:
+            # Where it was kept for a moment does not matter to the sender.
+            text = str(error).replace(f"{folder.name}/", "")
+            raise InputError(f"cannot open {plain(name)}: {text}") from None
+        self._received = folder  # episodes are read from it while they are shown
 
 
 class _reported(warnings.catch_warnings):

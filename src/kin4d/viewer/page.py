@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kin4d.errors import Kin4dError
+from kin4d.viewer.lighting import Lighting
 from kin4d.viewer.server import start_server
 from kin4d.viewer.work_loop import WorkLoop
 
@@ -50,7 +51,8 @@ class Page:
         self.view: View | None = None
         self.header: Callable[[], None] | None = None
         self.problems: list[str] = []
-        self._kept, self._paths = "", 0
+        self._kept, self._paths, self._shadows = "", 0, False
+        self._lighting = Lighting(self.scene)
         self.clear()
 
     def clear(self) -> None:
@@ -59,11 +61,14 @@ class Page:
         self.gui.reset()
         self.scene.reset()
         self.scene.set_up_direction("+z")
+        self._lighting.add(shadows=self._shadows)
         self._notice = self.gui.add_markdown(
             _notice(self._kept), visible=bool(self._kept), order=-10
         )
         if self.header is not None:
             self.header()
+        shadows = self.gui.add_checkbox("shadows", initial_value=self._shadows, order=1e6)
+        self.on_change(shadows, lambda: self._shade(shadows.value))
 
     def show(self, view: View) -> None:
         """What `tick` is called of."""
@@ -113,6 +118,10 @@ class Page:
         """Take the last warning away."""
         self._keep("")
 
+    def _shade(self, on: bool) -> None:
+        self._shadows = on
+        self._lighting.set_shadows(on)
+
     def _keep(self, text: str) -> None:
         self._kept = text
         self._notice.content = _notice(text)
@@ -132,14 +141,19 @@ class Page:
             position=(*origin[:2].tolist(), float(bounds[0, 2])),
         )
         distance = 0.9 * max(float(np.linalg.norm(np.ptp(bounds, axis=0))), 1e-6)
+        self.look(origin + distance * np.array([0.7, -1.0, 0.55]), origin)
+
+    def look(self, eye: np.ndarray, target: np.ndarray) -> None:
+        """Put all browsers' cameras at `eye` [3], looking at `target` [3] (m)."""
+        distance = max(float(np.linalg.norm(eye - target)), 1e-6)
         camera = self.viser.initial_camera
-        camera.look_at = tuple(origin.tolist())
-        camera.position = tuple((origin + distance * np.array([0.7, -1.0, 0.55])).tolist())
+        camera.look_at, camera.position = tuple(target.tolist()), tuple(eye.tolist())
         camera.up = (0.0, 0.0, 1.0)
         camera.near, camera.far = 0.005 * distance, 200 * distance
         for client in self.viser.get_clients().values():
-            client.camera.look_at = np.array(camera.look_at)
+            # A camera that is moved takes the point it looks at along.
             client.camera.position = np.array(camera.position)
+            client.camera.look_at = np.array(camera.look_at)
 
     def run(self) -> None:
         """Work until interrupted or closed."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from kin4d.errors import InputError
 from kin4d.extras import require
+from kin4d.viewer.page_script import scripted_page
 from kin4d.viewer.request_guard import RequestGuard, guarded_server
 
 
@@ -48,7 +49,8 @@ def start_server(*, port: int = 8080, host: str = "127.0.0.1") -> ViewerServer:
         raise InputError("there is no such port", value=port, allowed=f"0 to {2**16 - 1}")
     address = _own_address(host)
     token = None if address.is_loopback else secrets.token_urlsafe(24)
-    with guarded_server(RequestGuard(loopback=token is None, token=token)):
+    # The guard is outermost: what it refuses is not answered by anything else.
+    with guarded_server(RequestGuard(loopback=token is None, token=token)), scripted_page():
         server = viser.ViserServer(host=str(address), port=port, verbose=False)
     used: int = server.get_port()
     name = "localhost" if address.is_loopback else str(address)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ import torch
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.skin import Skin
 from kin4d.geometry.transforms import matrix_to_quaternion
+from kin4d.viewer.closed_surface import closed_faces
 from kin4d.viewer.display_mesh import MOST_FACES, DisplayMesh
 
 
@@ -81,11 +82,11 @@ class Surface:
         for number in np.unique(joint).tolist():
             name = f"{self._path}/{_path_name(skin.names[number])}"
             self._joints[number] = self._scene.add_frame(name, show_axes=False)
-            self._add_meshes(name, vertices, joint == number, flat=True)
+            self._add_meshes(name, vertices, joint == number)
 
     def _add_free(self, vertices: np.ndarray) -> None:
         every = np.ones(len(self.display.faces), bool)
-        self._free = self._add_meshes(self._path, vertices, every, flat=True)
+        self._free = self._add_meshes(self._path, vertices, every)
 
     def _add_blended(self, vertices: np.ndarray, skin: Skin) -> None:
         count = len(skin.names)
@@ -95,7 +96,8 @@ class Surface:
             weights, (rows, skin.joints[self.display.vertex]), skin.weights[self.display.vertex]
         )
         still = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
-        for number, (color, own) in enumerate(self._colors(np.ones(len(self.display.faces), bool))):
+        every = np.ones(len(self.display.faces), bool)
+        for number, (color, side, own) in enumerate(self._looks(vertices, every)):
             used, faces = _used(self.display.faces[own])
             handle = self._scene.add_mesh_skinned(
                 f"{self._path}/{number}",
@@ -105,36 +107,43 @@ class Surface:
                 bone_positions=np.zeros((count, 3)),
                 skin_weights=weights[used],
                 color=color,
-                side="double",
+                side=side,
             )
             self.handles.append(handle)
 
     def _add_meshes(
-        self, path: str, vertices: np.ndarray, chosen: np.ndarray, *, flat: bool
+        self, path: str, vertices: np.ndarray, chosen: np.ndarray
     ) -> list[tuple[Any, np.ndarray]]:
-        """The chosen triangles [F] bool, a mesh a colour, each with the vertices it uses."""
+        """The chosen triangles [F] bool, a mesh a look, each with the vertices it uses."""
         added = []
-        for number, (color, own) in enumerate(self._colors(chosen)):
+        for number, (color, side, own) in enumerate(self._looks(vertices, chosen)):
             used, faces = _used(self.display.faces[own])
             handle = self._scene.add_mesh_simple(
                 f"{path}/{number}",
                 vertices[used],
                 faces,
                 color=color,
-                side="double",
-                flat_shading=flat,
+                side=side,
+                flat_shading=True,
             )
             self.handles.append(handle)
             added.append((handle, used))
         return added
 
-    def _colors(self, chosen: np.ndarray) -> list[tuple[tuple[int, int, int], np.ndarray]]:
-        """Each colour of the chosen triangles, and which of all triangles have it."""
-        colors = np.unique(self.display.color[chosen], axis=0)
-        return [
-            (tuple(color.tolist()), chosen & (self.display.color == color).all(1))
-            for color in colors
-        ]
+    def _looks(
+        self, vertices: np.ndarray, chosen: np.ndarray
+    ) -> list[tuple[tuple[int, int, int], Literal["front", "double"], np.ndarray]]:
+        """The colours of the chosen triangles [F] bool, the sides of them that are drawn, and
+        which of all triangles look so. Of closed surfaces the back is left out, unseen."""
+        closed = np.zeros(len(chosen), bool)
+        closed[chosen] = closed_faces(vertices, self.display.faces[chosen])
+        looks = np.column_stack([self.display.color, closed])
+        found = []
+        for look in np.unique(looks[chosen], axis=0):
+            red, green, blue, front = look.tolist()
+            own = chosen & (looks == look).all(1)
+            found.append(((red, green, blue), "front" if front else "double", own))
+        return found
 
 
 def _used(faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
