@@ -57,7 +57,7 @@ class Variational:
         self, actor: CompiledActor, state: ActorState, time: float, h: float
     ) -> ActorState | None:
         """The conservative part."""
-        order = self.order or actor.kinematics.best_order
+        order = self.order or actor.best_order
         if not actor.kinematics.compiled:
             order = 2
         return actor.conservative_step(state, h, order=order)

@@ -206,6 +206,12 @@ class Scene:
         return tuple(actor for actor in self.actors if isinstance(actor, Actor))
 
     @property
+    def can_touch(self) -> bool:
+        """Whether there is anything that an actor could touch."""
+        several = self.contact and len(self.actors) > 1
+        return self.ground is not None or bool(self.obstacles) or several
+
+    @property
     def gravity_acceleration(self) -> np.ndarray:
         """[3] m/s^2; zero without gravity."""
         forces = [force.acceleration for force in self._gravity if isinstance(force, Gravity)]

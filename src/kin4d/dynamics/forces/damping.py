@@ -6,7 +6,13 @@ from copy import copy
 
 import numpy as np
 
-from kin4d.dynamics.forces.force import ActorConstants, Force, ForceContext, ForceTerms, check_matrix
+from kin4d.dynamics.forces.force import (
+    ActorConstants,
+    Force,
+    ForceContext,
+    ForceTerms,
+    check_matrix,
+)
 from kin4d.errors import InputError
 
 

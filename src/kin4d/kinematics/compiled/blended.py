@@ -59,8 +59,6 @@ class BlendedData(NamedTuple):
 class BlendedKinematics(CompiledKinematics):
     """Kinematics of a `BlendedTree`, or of `FloatingBase` around it."""
 
-    best_order = 2
-
     def __init__(
         self, body: BlendedTree, surface: SurfaceSamples, *, floating: bool, mass_scale: float
     ) -> None:

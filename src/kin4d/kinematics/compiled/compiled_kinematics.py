@@ -69,7 +69,6 @@ class CompiledKinematics(ABC):
         error: Metres (root mean square over points and the limits' box) by which a fitted map
             differs from the body; 0 for exact ones.
         compiled: Whether `data` can be passed to compiled kernels.
-        best_order: Of the integrator, 4 or 2.
         data: What compiled kernels see, see `embed_into`.
     """
 
@@ -79,7 +78,6 @@ class CompiledKinematics(ABC):
     floating: bool
     error: float = 0.0
     compiled: bool = True
-    best_order: int = 4
     data: Any
 
     @abstractmethod
