@@ -73,7 +73,7 @@ def simulate_command(
         init_q: "coordinate=value" (rad or m) where a joint is at the start. May be repeated.
         seconds: How long; 3, or what the scene file says.
         fps: Frames per second of the result; 30, or what the scene file says.
-        dt: Longest time step, s; 1/240, or what the scene file says.
+        dt: Longest time step, s; 1/240, 1/120 for a skeleton, or what the scene file says.
         integrator: variational, unless to compare.
         up: The axis that points up in a mesh file; y by default, or what a DAE file states.
         weights: Of learned and articulated bodies: a name that ships, a file, a folder or a hub id.
@@ -117,10 +117,7 @@ def simulate_command(
         return
     if camera:
         raise InputError("cameras are named in scene files", value=camera)
-    seconds, fps, dt = (
-        default if value is None else value
-        for value, default in ((seconds, 3.0), (fps, 30.0), (dt, 1 / 240))
-    )
+    seconds, fps = 3.0 if seconds is None else seconds, 30.0 if fps is None else fps
     chosen = materials.material(material) if material else None
     body = load(
         what,
@@ -133,6 +130,8 @@ def simulate_command(
         seed=seed,
         report=print_choice,
     )
+    if dt is None:
+        dt = 1 / 120 if isinstance(body, BlendedTree) else 1 / 240
     free = floating or height > 0 or isinstance(body, BlendedTree)
     if free and not isinstance(body, FloatingRoot):
         body = FloatingBase(body)

@@ -40,11 +40,12 @@ class Variational:
     """Kick, drift, kick: forces in halves around the conservative `variational_step`.
 
     Args:
-        order: 2 for one chord step, 4 for Yoshida's composition of three.
+        order: 2 for one chord step, 4 for Yoshida's composition of three; None for what suits each
+            body.
     """
 
-    def __init__(self, order: int) -> None:
-        if order not in (2, 4):
+    def __init__(self, order: int | None) -> None:
+        if order not in (None, 2, 4):
             raise InputError("order of the variational integrator", value=order, allowed="2 or 4")
         self.order = order
 
@@ -56,7 +57,9 @@ class Variational:
         self, actor: CompiledActor, state: ActorState, time: float, h: float
     ) -> ActorState | None:
         """The conservative part."""
-        order = self.order if actor.kinematics.compiled else 2
+        order = self.order or actor.best_order
+        if not actor.kinematics.compiled:
+            order = 2
         return actor.conservative_step(state, h, order=order)
 
     def end(self, state: ActorState, h: float) -> ActorState:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from kin4d.bodies.body import Body, check_coordinates
-from kin4d.bodies.capabilities import RigidLinks, body_name, fixed_base
+from kin4d.bodies.capabilities import BlendedTree, RigidLinks, body_name, fixed_base
 from kin4d.dynamics.contact.collision_shape import CollisionGeometry
 from kin4d.dynamics.forces import Damping, Force, Gravity, Limits
 from kin4d.dynamics.materials import Material, material
@@ -20,6 +20,7 @@ from kin4d.geometry.camera import Camera
 from kin4d.geometry.mesh import Mesh
 
 _NEUTRAL = Material(name="neutral", damping=0.0)
+_RELAXED = 4.0  # 1/s, of the joints of a skeleton that nothing moves
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,8 @@ class Actor:
     """A body that takes part, its state at the start and what acts on it alone.
 
     A body's limits always hold: unless `forces` has a `Limits` of its own, joints get hard limits
-    without bounce and other coordinates a smooth barrier. A material with damping damps.
+    without bounce and other coordinates a smooth barrier. A material with damping damps, and so do
+    the joints of a skeleton in a skin; `Damping(0.0)` among `forces` turns that off.
 
     Attributes:
         body: Any `Body`; wrap it in `FloatingBase` to let it move freely.
@@ -129,11 +131,10 @@ class Actor:
         if limited and not any(isinstance(force, Limits) for force in forces):
             joints = isinstance(fixed_base(self.body), RigidLinks)
             forces.append(Limits(restitution=0.0 if joints else None))
-        if (
-            not any(isinstance(force, Damping) for force in forces)
-            and self.resolved_material.damping
-        ):
-            forces.append(Damping())
+        joints = _RELAXED if isinstance(fixed_base(self.body), BlendedTree) else 0.0
+        damped = any(isinstance(force, Damping) for force in forces)
+        if not damped and (joints or self.resolved_material.damping):
+            forces.append(Damping(joints=joints))
         return tuple(forces)
 
     @property
@@ -203,6 +204,12 @@ class Scene:
     def named_actors(self) -> tuple[Actor, ...]:
         """The actors, each with a name of its own."""
         return tuple(actor for actor in self.actors if isinstance(actor, Actor))
+
+    @property
+    def can_touch(self) -> bool:
+        """Whether there is anything that an actor could touch."""
+        several = self.contact and len(self.actors) > 1
+        return self.ground is not None or bool(self.obstacles) or several
 
     @property
     def gravity_acceleration(self) -> np.ndarray:

@@ -48,7 +48,7 @@ def simulate(
     dt: float = 1 / 240,
     fps: float = 60.0,
     integrator: Literal["variational", "rk4", "semi_implicit", "implicit_euler"] = "variational",
-    order: int = 4,
+    order: int | None = None,
     tolerance: float | None = None,
     steps: StepConfig | None = None,
     contact: ContactConfig | None = None,
@@ -62,7 +62,9 @@ def simulate(
         fps: Frames per second of the result; the first frame is the start.
         integrator: "variational" unless to compare.
         order: 4 or 2, of the variational integrator: 2 takes a third of the time and follows the
-            motion less closely. Bodies that cannot be compiled always take 2.
+            motion less closely. By default 4, and 2 for skeletons and for elastic bodies that may
+            touch something: their limits would make steps of fourth order hundreds of times
+            shorter. Bodies that cannot be compiled always take 2.
         tolerance: How far, relative to its size, an actor may be after one step from where two
             half ones lead; steps are halved until that holds, most at fast rotations and impacts.
             Without it a step is halved only where the motion curves too much, in a third of the

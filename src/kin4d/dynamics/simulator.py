@@ -57,7 +57,11 @@ class Simulator:
             DrivenActor(actor, self._steps)
             if actor.motion is not None
             else CompiledActor(
-                actor, actor.all_forces(shared), self._steps, halve=tolerance is None
+                actor,
+                actor.all_forces(shared),
+                self._steps,
+                halve=tolerance is None,
+                touches=scene.can_touch,
             )
             for actor in scene.named_actors
         ]

@@ -8,19 +8,29 @@ import numpy as np
 
 @numba.njit(cache=True, error_model="numpy")
 def factor_spd(matrix, factor):
-    """Write the Cholesky factor [k, k] of a symmetric matrix; False if it is not positive."""
+    """Write a lower triangle L [k, k], L^T L a symmetric matrix; False if it is not positive.
+
+    From the last row to the first: where coordinates are those of a tree, parents first, what is
+    zero in the matrix stays zero (Featherstone, "Rigid Body Dynamics Algorithms", 2008, 6.5), and
+    is skipped. Complex symmetric matrices whose real part is positive are factored likewise.
+    """
     k = len(matrix)
     for i in range(k):
         for j in range(i + 1):
-            total = matrix[i, j]
-            for m in range(j):
-                total -= factor[i, m] * factor[j, m]
-            if i == j:
-                if not total > 0:
-                    return False
-                factor[i, i] = np.sqrt(total)
-            else:
-                factor[i, j] = total / factor[j, j]
+            factor[i, j] = matrix[i, j]
+    for m in range(k - 1, -1, -1):
+        row = factor[m]
+        if not row[m].real > 0:
+            return False
+        row[m] = np.sqrt(row[m])
+        for i in range(m):
+            row[i] /= row[m]
+        for i in range(m):
+            ratio = row[i]
+            if ratio != 0.0:
+                other = factor[i]
+                for j in range(i + 1):
+                    other[j] -= ratio * row[j]
     return True
 
 
@@ -28,15 +38,15 @@ def factor_spd(matrix, factor):
 def solve_factored(factor, right, out):
     """Write the solution [k] for the matrix that `factor_spd` factored."""
     k = len(right)
-    for i in range(k):
-        total = right[i]
-        for m in range(i):
-            total -= factor[i, m] * out[m]
-        out[i] = total / factor[i, i]
+    out[:] = right
     for i in range(k - 1, -1, -1):
+        out[i] /= factor[i, i]
+        for j in range(i):
+            out[j] -= factor[i, j] * out[i]
+    for i in range(k):
         total = out[i]
-        for m in range(i + 1, k):
-            total -= factor[m, i] * out[m]
+        for j in range(i):
+            total -= factor[i, j] * out[j]
         out[i] = total / factor[i, i]
 
 
@@ -84,17 +94,22 @@ def velocity_from_momentum(mass, p):
 def write_inverse(mass, stiffness, share, out):
     """Write the inverse [k, k] of mass + share * stiffness; False if there is none."""
     k = len(mass)
-    matrix, factor, unit, column = np.empty((k, k)), np.empty((k, k)), np.zeros(k), np.empty(k)
-    for i in range(k):
-        for j in range(k):
-            matrix[i, j] = mass[i, j] + share * stiffness[i, j]
-    if not factor_spd(matrix, factor):
+    factor, half = np.empty((k, k)), np.zeros((k, k))
+    if not factor_spd(mass + share * stiffness, factor):
         return False
+    # The inverse of the factor, row by row: row i is a combination of those before it.
     for i in range(k):
-        unit[:] = 0.0
-        unit[i] = 1.0
-        solve_factored(factor, unit, column)
-        out[:, i] = column
+        row = half[i]
+        for m in range(i):
+            ratio = factor[i, m]
+            if ratio != 0.0:
+                before = half[m]
+                for j in range(m + 1):
+                    row[j] -= ratio * before[j]
+        row[i] = 1.0
+        for j in range(i + 1):
+            row[j] /= factor[i, i]
+    out[:] = half @ half.T
     return True
 
 
@@ -103,27 +118,13 @@ def apply_damping(mass, p, damping, decay, seconds):
     """Momentum [k] after a force -C dq/dt for some seconds t, C = `damping` + `decay` M symmetric.
 
     exp(-X) with X = t M^-1 C, as 1 / (1 + X + X^2 / 2): of second order, and right for t C -> inf.
+    By partial fractions that is twice the imaginary part of 1 / (X + 1 - i).
     """
     k = len(p)
-    factor, column, out = np.empty((k, k)), np.empty(k), np.empty(k)
-    drag, ratio, total = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
-    if not factor_spd(mass, factor):
+    if not factor_spd(mass, np.empty((k, k))):
         return p
-    for i in range(k):
-        for j in range(k):
-            drag[i, j] = seconds * (damping[i, j] + decay * mass[i, j])
-    for i in range(k):
-        solve_factored(factor, drag[i], column)
-        ratio[i] = column
-    for i in range(k):
-        for j in range(k):
-            total[i, j] = mass[i, j] + drag[i, j]
-            for m in range(k):
-                total[i, j] += 0.5 * drag[i, m] * ratio[j, m]
-    if not solve_spd(total, p, column):
-        return p
-    for i in range(k):
-        out[i] = 0.0
-        for j in range(k):
-            out[i] += mass[i, j] * column[j]
-    return out
+    matrix = seconds * damping + (seconds * decay + 1.0 - 1.0j) * mass
+    factor, velocity = np.empty_like(matrix), np.empty(k, np.complex128)
+    factor_spd(matrix, factor)
+    solve_factored(factor, p.astype(np.complex128), velocity)
+    return 2.0 * (mass @ np.ascontiguousarray(velocity.imag))

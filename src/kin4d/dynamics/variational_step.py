@@ -22,6 +22,7 @@ from kin4d.kinematics.compiled.embed import embed_into
 
 OK, NO_SOLUTION, CURVATURE_TOO_HIGH, LIMIT_STEP_TOO_LONG = 0, 1, 2, 3
 _MAX_NEWTON_STEPS = 40
+_MAX_LIMIT_CHANGE = 0.3  # of a diagonal element, above which the matrix is factored again
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -33,21 +34,27 @@ def _pull_back(jacobian, covector, out):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _slope_at_midpoint(q0, q1, constant_force, stiffness, limits, h, slope, normal):
-    """Write dW [k] between q0 and q1; whether soft limits act, which is added to `normal`."""
-    limited = False
+def _slope_at_midpoint(q0, q1, constant_force, stiffness, limits, slope, second):
+    """Write dW [k] between q0 and q1, and the second derivatives [k] of soft limits there."""
     for i in range(len(q0)):
         total = -constant_force[i]
         for j in range(len(q0)):
             total += stiffness[i, j] * 0.5 * (q0[j] + q1[j])
-        first, second = barrier_slope(
+        first, second[i] = barrier_slope(
             0.5 * (q0[i] + q1[i]), limits[i, 0], limits[i, 1], limits[i, 2], limits[i, 3]
         )
         slope[i] = total + first
-        if second != 0.0:
-            normal[i, i] += 0.25 * h * h * second
-            limited = True
-    return limited
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _limits_changed(normal, second, factored, h):
+    """Whether the second derivatives of soft limits, and those of when `normal` was factored,
+    differ so much that steps would converge slowly."""
+    for i in range(len(second)):
+        change = 0.25 * h * h * abs(second[i] - factored[i])
+        if change > _MAX_LIMIT_CHANGE * (normal[i, i] + 0.25 * h * h * factored[i]):
+            return True
+    return False
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -106,7 +113,7 @@ def chord_step(data, start, h, weight, constant_force, stiffness, limits, tolera
     for i in range(k):
         for j in range(k):
             stiff[i, j] = mass0[i, j] + 0.25 * h * h * stiffness[i, j]
-    normal, is_factored = stiff.copy(), False
+    normal, second, factored = stiff.copy(), np.empty(k), np.zeros(k)
     q1[:] = q0
     y1[:] = y0
     size = 0.0
@@ -118,13 +125,13 @@ def chord_step(data, start, h, weight, constant_force, stiffness, limits, tolera
     for iteration in range(_MAX_NEWTON_STEPS):
         if iteration:  # it starts at q0, where y is known
             embed_into(data, q1, y1, jacobian1, False)
-        limited = _slope_at_midpoint(q0, q1, constant_force, stiffness, limits, h, slope, normal)
-        if limited or not is_factored:
+        _slope_at_midpoint(q0, q1, constant_force, stiffness, limits, slope, second)
+        if iteration == 0 or _limits_changed(stiff, second, factored, h):
+            for i in range(k):
+                factored[i] = second[i]
+                normal[i, i] = stiff[i, i] + 0.25 * h * h * second[i]
             if not factor_spd(normal, factor):
                 return NO_SOLUTION
-            is_factored = not limited
-        if limited:
-            normal[:] = stiff
             known = 0
         for i in range(k):
             residual[i] = h * half[i] - 0.5 * h * h * slope[i]
@@ -162,7 +169,7 @@ def chord_step(data, start, h, weight, constant_force, stiffness, limits, tolera
         return NO_SOLUTION
     embed_into(data, q1, y1, jacobian1, True)
     mass1[:] = mass_matrix(jacobian1)
-    _slope_at_midpoint(q0, q1, constant_force, stiffness, limits, h, slope, normal)
+    _slope_at_midpoint(q0, q1, constant_force, stiffness, limits, slope, second)
     squared_length, height, gain = 0.0, 0.0, 0.0
     # What is left of the first equation is added to the second: momentum is not lost with it.
     for i in range(k):

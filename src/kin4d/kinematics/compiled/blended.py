@@ -1,6 +1,8 @@
 """BlendedKinematics: exact kinematics of a skin over a tree of joints, floating or not, compiled.
 
-Every point is a weighted sum of a few points, each fixed to one link.
+Every point is a weighted sum of points fixed to a few frames, so it is linear in the frames'
+rotations and origins, and kinetic energy is a quadratic form of their velocities. The root of that
+form has four rows for a bone, however many mass points there are.
 """
 
 from __future__ import annotations
@@ -16,25 +18,28 @@ from kin4d.geometry.sampling import SurfaceSamples
 from kin4d.kinematics.compiled.articulated import (
     ArticulatedData,
     ArticulatedKinematics,
-    add_column,
     articulated_frames,
-    transform_point,
 )
-from kin4d.kinematics.compiled.compiled_kinematics import Configuration, MassPointKinematics
+from kin4d.kinematics.compiled.compiled_kinematics import CompiledKinematics, Configuration
+
+_NOTHING = 1e-13  # of the largest: smaller entries of the root are rounding
 
 
 class BlendedPoints(NamedTuple):
-    """N points that blend K frames each.
+    """N points: point i is the sum of R moment + share o over its terms, R and o the rotation and
+    origin of the term's frame.
 
     Attributes:
-        frame: [N, K] frames, those with a share first.
-        share: [N, K] of each.
-        local: [N, K, 3] m, in the frames.
+        first: [N + 1] the first term of each point.
+        frame: [T] of each term.
+        share: [T].
+        moment: [T, 3].
     """
 
+    first: np.ndarray
     frame: np.ndarray
     share: np.ndarray
-    local: np.ndarray
+    moment: np.ndarray
 
 
 class BlendedData(NamedTuple):
@@ -42,18 +47,16 @@ class BlendedData(NamedTuple):
 
     Attributes:
         tree: Its joints.
-        points: The mass points.
-        root_mass: [P] square root of kg.
-        surface: Points on the surface.
+        root: Rows of the root of kinetic energy, square root of kg times m.
+        surface: Points on the surface, m.
     """
 
     tree: ArticulatedData
-    points: BlendedPoints
-    root_mass: np.ndarray
+    root: BlendedPoints
     surface: BlendedPoints
 
 
-class BlendedKinematics(MassPointKinematics):
+class BlendedKinematics(CompiledKinematics):
     """Kinematics of a `BlendedTree`, or of `FloatingBase` around it."""
 
     def __init__(
@@ -65,33 +68,54 @@ class BlendedKinematics(MassPointKinematics):
         # From the world, at rest, to the frame that carries each link.
         to_frame = tree.link_offset @ np.linalg.inv(rest)
 
-        def blended(samples: SurfaceSamples) -> BlendedPoints:
+        def rows(samples: SurfaceSamples) -> np.ndarray:
             link, share, place = body.influences(samples)
             local = np.einsum("nkij,nkj->nki", to_frame[link][..., :3, :3], place)
-            return BlendedPoints(
-                np.ascontiguousarray(tree.link_frame[link]),
-                np.ascontiguousarray(share),
-                np.ascontiguousarray(local + to_frame[link][..., :3, 3]),
+            local = np.concatenate(
+                [local + to_frame[link][..., :3, 3], np.ones_like(place[..., :1])], -1
             )
+            out = np.zeros((len(samples), len(tree.data.parent) + 1, 4))
+            at = (np.arange(len(samples))[:, None], tree.link_frame[link])
+            np.add.at(out, at, share[..., None] * local)
+            return out
 
         self.mass = body.mass.numpy() * mass_scale
-        self.floating, self.width, self.size = floating, tree.width, 3 * len(self.mass)
+        self._root_mass = np.sqrt(self.mass)[:, None]
+        weighted = self._root_mass[..., None] * rows(body.mass_samples)
+        # From the tips inwards, so that the triangular factor of a tree stays sparse.
+        used = np.flatnonzero(weighted.any((0, 2)))[::-1]
+        self._spread, factor = np.linalg.qr(weighted[:, used].reshape(len(self.mass), -1))
+        factor[np.abs(factor) < _NOTHING * np.abs(factor).max(initial=0.0)] = 0.0
+        root = np.zeros((len(factor), *weighted.shape[1:]))
+        root[:, used] = factor.reshape(len(factor), -1, 4)
+        self.floating, self.width, self.size = floating, tree.width, 3 * len(root)
         self.data = BlendedData(
             tree=tree.data,
-            points=blended(body.mass_samples),
-            root_mass=np.sqrt(self.mass),
-            surface=blended(surface),
+            root=_blended_points(root),
+            surface=_blended_points(rows(surface)),
         )
 
     def embed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """y = sqrt(m) x [3P] and its Jacobian [3P, k]."""
+        """y [n] and its Jacobian [n, k]."""
         y, jacobian = np.empty(self.size), np.empty((self.size, self.width))
         blended_embed(self.data, q, y, jacobian, True)
         return y, jacobian
 
+    def mass_points(self, configuration: Configuration) -> np.ndarray:
+        """Mass points [P, 3] (m)."""
+        return self._spread @ configuration.y.reshape(-1, 3) / self._root_mass
+
+    def velocities(self, configuration: Configuration, qd: np.ndarray) -> np.ndarray:
+        """Velocities [P, 3] (m/s) of the mass points."""
+        return self._spread @ (configuration.jacobian @ qd).reshape(-1, 3) / self._root_mass
+
+    def pull_back(self, force: np.ndarray) -> np.ndarray:
+        """[n] covector of forces [P, 3] (N)."""
+        return (self._spread.T @ (force / self._root_mass)).ravel()
+
     def surface_points(self, configuration: Configuration) -> np.ndarray:
         """All chosen points on the surface [S, 3] (m)."""
-        index = np.arange(len(self.data.surface.share))
+        index = np.arange(len(self.data.surface.first) - 1)
         return blended_points(self.data.tree, self.data.surface, configuration.q, index, False)[0]
 
     def points_and_jacobians(
@@ -101,35 +125,76 @@ class BlendedKinematics(MassPointKinematics):
         return blended_points(self.data.tree, self.data.surface, configuration.q, index, True)
 
 
+def _blended_points(rows: np.ndarray) -> BlendedPoints:
+    """Of points linear in all frames: rows [N, F, 4], the moment and share of each frame."""
+    point, frame = np.nonzero(rows.any(-1))
+    terms = rows[point, frame]
+    return BlendedPoints(
+        first=np.searchsorted(point, np.arange(len(rows) + 1)),
+        frame=frame,
+        share=np.ascontiguousarray(terms[:, 3]),
+        moment=np.ascontiguousarray(terms[:, :3]),
+    )
+
+
 @numba.njit(cache=True, error_model="numpy")
-def _blend(tree, frames, points, p, scale, out, rows, with_jacobian):
-    """Add `scale` times point p to `out` [3] and, if wanted, its derivatives to `rows` [3, k]."""
-    one = np.empty(3)
-    for i in range(points.frame.shape[1]):
-        share = scale * points.share[p, i]
-        if share == 0.0:
-            break
-        frame = points.frame[p, i]
-        transform_point(frames[0][frame], frames[1][frame], points.local[p, i], one)
-        for r in range(3):
-            out[r] += share * one[r]
-        if with_jacobian:
-            add_column(tree, frames, frame, one[0], one[1], one[2], share, rows)
+def _sum_frames(tree, frames, sums, p, out, rows, with_jacobian):
+    """Write point p to `out` [3] and, if wanted, add its derivatives to `rows` [3, k]."""
+    rotations, origins, axes, angular = frames
+    out[:] = 0.0
+    for term in range(sums.first[p], sums.first[p + 1]):
+        frame, share = sums.frame[term], sums.share[term]
+        rotation, moment = rotations[frame], sums.moment[term]
+        x, y, z = share * origins[frame, 0], share * origins[frame, 1], share * origins[frame, 2]
+        x += rotation[0, 0] * moment[0] + rotation[0, 1] * moment[1] + rotation[0, 2] * moment[2]
+        y += rotation[1, 0] * moment[0] + rotation[1, 1] * moment[1] + rotation[1, 2] * moment[2]
+        z += rotation[2, 0] * moment[0] + rotation[2, 1] * moment[1] + rotation[2, 2] * moment[2]
+        out[0] += x
+        out[1] += y
+        out[2] += z
+        if not with_jacobian:
+            continue
+        j = frame - 1
+        while j >= 0:
+            column = tree.columns[j]
+            ax, ay, az = axes[j, 0], axes[j, 1], axes[j, 2]
+            if tree.sliding[j]:
+                rows[0, column] += share * ax
+                rows[1, column] += share * ay
+                rows[2, column] += share * az
+            else:
+                dx, dy, dz = (
+                    x - share * origins[j + 1, 0],
+                    y - share * origins[j + 1, 1],
+                    z - share * origins[j + 1, 2],
+                )
+                rows[0, column] += ay * dz - az * dy
+                rows[1, column] += az * dx - ax * dz
+                rows[2, column] += ax * dy - ay * dx
+            j = tree.parent[j] - 1
+        if tree.first:
+            dx, dy, dz = (
+                x - share * origins[0, 0],
+                y - share * origins[0, 1],
+                z - share * origins[0, 2],
+            )
+            for c in range(3):
+                rows[c, c] += share
+                ax, ay, az = angular[0, c], angular[1, c], angular[2, c]
+                rows[0, 3 + c] += ay * dz - az * dy
+                rows[1, 3 + c] += az * dx - ax * dz
+                rows[2, 3 + c] += ax * dy - ay * dx
 
 
 @numba.njit(cache=True, error_model="numpy")
 def blended_embed(data, q, y, jacobian, with_jacobian):
-    """Write sqrt(m) x [3P] and, if wanted, its Jacobian [3P, k]."""
+    """Write y [n] and, if wanted, its Jacobian [n, k]."""
     frames = articulated_frames(data.tree, q)
-    y[:] = 0.0
     if with_jacobian:
         jacobian[:] = 0.0
-    for p in range(len(data.root_mass)):
+    for p in range(len(data.root.first) - 1):
         part = slice(3 * p, 3 * p + 3)
-        _blend(
-            data.tree, frames, data.points, p, data.root_mass[p], y[part], jacobian[part],
-            with_jacobian,
-        )  # fmt: skip
+        _sum_frames(data.tree, frames, data.root, p, y[part], jacobian[part], with_jacobian)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -139,8 +204,6 @@ def blended_points(tree, points, q, index, with_jacobian):
     out = np.zeros((len(index), 3))
     rows = np.zeros((len(index) if with_jacobian else 1, 3, len(q)))
     for i in range(len(index)):
-        _blend(
-            tree, frames, points, index[i], 1.0, out[i], rows[i if with_jacobian else 0],
-            with_jacobian,
-        )  # fmt: skip
+        row = rows[i if with_jacobian else 0]
+        _sum_frames(tree, frames, points, index[i], out[i], row, with_jacobian)
     return out, rows
