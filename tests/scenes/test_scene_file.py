@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -64,6 +66,9 @@ def test_a_block_falls_on_a_static_box_and_json_says_the_same(tmp_path: Path) ->
         ({"bodies": [{**BLOCK, "contact_cells": 2}]}, ">= 8"),
         ({"bodies": [{"name": "a"}]}, "has no 'load'"),
         ({"bodies": [{**BLOCK, "load": "../block.obj"}]}, "outside its folder"),
+        ({"bodies": [{**BLOCK, "load": "https://example.org/block.obj"}]}, "outside its folder"),
+        ({"bodies": [{**BLOCK, "weights": "owner/name"}]}, "weights of a scene"),
+        ({"bodies": [{**BLOCK, "weights": "../small"}]}, "outside its folder"),
         ({"bodies": [BLOCK, BLOCK]}, "two bodies have the same name"),
         ({"static": [{"name": "thing"}]}, "exactly one of mesh and box"),
         ({"bodies": [{**BLOCK, "motion": {}}]}, "exactly one of keyframes and actions"),
@@ -79,11 +84,25 @@ def test_wrong_scenes_are_refused(tmp_path: Path, change: dict, message: str) ->
 def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("bodies: [")
     (tmp_path / "list.yaml").write_text("- 1")
-    with pytest.raises(InputError, match="not valid YAML"):
+    (tmp_path / "bomb.yaml").write_text(
+        "a: &a [1, 1]\n"
+        + "".join(f"{y}: &{y} [*{x}, *{x}]\n" for x, y in pairwise(ascii_lowercase))
+    )
+    (tmp_path / "itself.yaml").write_text("a: &a [*a]")
+    (tmp_path / "deep.yaml").write_text("[" * 100_000)
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "large.yaml").write_text("a: 1\n" * 100_000)
+    for name in ("bomb.yaml", "itself.yaml"):
+        with pytest.raises(InputError, match="aliases"):
+            load_scene(tmp_path / name)
+    for name in ("deep.yaml", "deep.json", "large.yaml"):
+        with pytest.raises(InputError, match=rf"{name} is not a readable"):
+            load_scene(tmp_path / name)
+    with pytest.raises(InputError, match="not a readable YAML"):
         load_scene(tmp_path / "bad.yaml")
     with pytest.raises(InputError, match="not a mapping"):
         load_scene(tmp_path / "list.yaml")
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="does not exist"):
         load_scene(tmp_path / "none.yaml")
     with pytest.raises(InputError, match="a scene file"):
         load_scene(tmp_path / "scene.toml")

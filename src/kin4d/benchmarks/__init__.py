@@ -16,6 +16,6 @@ BENCHMARKS: dict[str, str] = {
     "world": "what a world model imagines, against what happened",
     "envs": "steps per second of the environments, alone and eight in parallel",
     "policy": "policies from the same starts in truth and in imagination",
-    "reliability": "damaged files of every format: a result or an error that says what is wrong",
+    "reliability": "damaged files, kills, servers under load, long runs, same bits, workers",
     "robot": "forward and inverse kinematics, pointmaps and scans, against other libraries",
 }

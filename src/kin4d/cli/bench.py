@@ -31,6 +31,7 @@ def bench_command(
     count: Count | None = None,
     results: Path | None = None,
     loaders: tuple[str, ...] = (),
+    parts: tuple[str, ...] = (),
     gate: bool = False,
     list: bool = False,
 ) -> None:
@@ -51,9 +52,10 @@ def bench_command(
             predicted, imagined or done into this folder.
         count: For reliability: damaged inputs for each loader. For policy: starts of each task.
             For prior: objects of each set.
-        results: For policy: keep the outcome of each episode in this folder; the same command goes
-            on where it was stopped.
+        results: For policy and reliability: keep the outcome of each episode or part in this
+            folder; the same command goes on where it was stopped.
         loaders: For reliability: only these loaders.
+        parts: For reliability: only files, kills, servers, long_runs, determinism or workers.
         gate: Exit with code 1 if a threshold is missed; without it, misses are only printed.
         list: Print the names alone, one a line.
     """
@@ -75,6 +77,7 @@ def bench_command(
         "count": count,
         "results": results,
         "loaders": loaders,
+        "parts": parts,
     }
     given = {option: value for option, value in options.items() if value}
     for option in given:
@@ -88,6 +91,7 @@ def bench_command(
     flags += f" --weights {' '.join(Path(one).name for one in weights)}" if weights else ""
     flags += f" --count {count}" if count else ""
     flags += f" --loaders {' '.join(map(shlex.quote, loaders))}" if loaders else ""
+    flags += f" --parts {' '.join(parts)}" if parts else ""
     result = report.to_dict(name=name, seed=seed, quick=quick, options=flags)
     _show(result)
     if json is not None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.files import atomic_path, existing_file
 from kin4d.geometry.io.texture import decode_image
+from kin4d.isolation import Answer, Ask, isolated
 from kin4d.reading import Budget, check_pixels, reading
 
 VIDEO_SUFFIXES = (".mp4", ".gif")
@@ -76,38 +80,21 @@ def read_frames(
 
 
 def _decode(path: Path, start: float, count: int | None) -> tuple[np.ndarray, np.ndarray, float]:
-    import av
+    def decoder() -> AbstractContextManager[Ask]:
+        return _open_decoder(path, start, count)
 
-    data, shape, budget = bytearray(), (0, 0, 3), Budget(path)
-    times: list[float] = []
-    # Playlists and the like would have other files opened, here or elsewhere.
-    options = {"format_whitelist": _DEMUXERS}
-    with reading(path, "video"), av.open(str(path), options=options) as container:
-        if not container.streams.video:
-            raise InputError(f"{path} holds no video")
-        stream = container.streams.video[0]
-        check_pixels(stream.width, stream.height)
-        fps = float(stream.average_rate or stream.guessed_rate or 0)
-        # Headers count a frame or two that players never show.
-        expected = stream.frames - 2 if start == 0 and count is None else (count or 0)
-        origin = (stream.start_time or 0) * float(stream.time_base or 1)
-        if start > 0 and stream.time_base:
-            container.seek(int((origin + start) / stream.time_base), stream=stream)
-        # Half a frame of slack: times are rounded to the file's own clock.
-        earliest = origin + start - (0.5 / fps if fps > 0 else 0.0)
-        for frame in container.decode(stream):
-            at = len(times) / fps if frame.time is None and fps > 0 else frame.time or 0.0
-            if at >= earliest:
-                check_pixels(frame.width, frame.height)
-                budget.spend(3 * frame.width * frame.height, f"frame {len(times)}")
-                pixels = frame.to_ndarray(format="rgb24")
-                if times and pixels.shape != shape:
-                    raise ValueError("its frames differ in size")
-                shape = pixels.shape
-                data += pixels.tobytes()  # grows in place: stacking would take twice as much
-                times.append(at - origin)
-            if count is not None and len(times) == count:
-                break
+    data, shape, budget, times = bytearray(), (0, 0, 3), Budget(path), []
+    # In a child: decoders are large programs in C, and files come from anywhere.
+    with reading(path, "video"), isolated(path, "FFmpeg", decoder) as ask:
+        (fps, expected), _ = ask("open")
+        while (answer := ask("frame"))[0] is not None:
+            (at, height, width), pixels = answer
+            budget.spend(len(pixels), f"frame {len(times)}")
+            if times and (height, width, 3) != shape:
+                raise ValueError("its frames differ in size")
+            shape = height, width, 3
+            data += pixels  # grows in place: stacking would take twice as much
+            times.append(at)
     if not times:
         raise InputError(f"{path} holds no video frames")
     if len(times) < expected:
@@ -117,6 +104,45 @@ def _decode(path: Path, start: float, count: int | None) -> tuple[np.ndarray, np
         )
     frames = np.frombuffer(data, np.uint8).reshape(len(times), *shape)
     return frames, np.array(times), fps
+
+
+@contextmanager
+def _open_decoder(path: Path, start: float, count: int | None) -> Iterator[Ask]:
+    """Answers "open" with frame rate and expected number of frames, and "frame" with the next."""
+    import av
+
+    # Playlists and the like would have other files opened, here or elsewhere.
+    with av.open(str(path), options={"format_whitelist": _DEMUXERS}) as container:
+        if not container.streams.video:
+            raise InputError(f"{path} holds no video")
+        stream = container.streams.video[0]
+        check_pixels(stream.width, stream.height)
+        fps = float(stream.average_rate or stream.guessed_rate or 0)
+        # Headers count a frame or two that players never show.
+        expected = stream.frames - 2 if start == 0 and count is None else (count or 0)
+        frames = _frames(container, stream, fps, start, count)
+        yield lambda what: ((fps, expected), b"") if what == "open" else next(frames, (None, b""))
+
+
+def _frames(
+    container: Any, stream: Any, fps: float, start: float, count: int | None
+) -> Iterator[Answer]:
+    """Time (s), height and width, and the pixels of each frame that is wanted."""
+    origin = (stream.start_time or 0) * float(stream.time_base or 1)
+    if start > 0 and stream.time_base:
+        container.seek(int((origin + start) / stream.time_base), stream=stream)
+    # Half a frame of slack: times are rounded to the file's own clock.
+    earliest = origin + start - (0.5 / fps if fps > 0 else 0.0)
+    given = 0
+    for frame in container.decode(stream):
+        at = given / fps if frame.time is None and fps > 0 else frame.time or 0.0
+        if at >= earliest:
+            check_pixels(frame.width, frame.height)
+            pixels = frame.to_ndarray(format="rgb24").tobytes()
+            yield (at - origin, frame.height, frame.width), pixels
+            given += 1
+        if given == count:
+            return
 
 
 def read_image(path: str | Path) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from kin4d.geometry.io.mesh_file import READS
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
 from kin4d.loading import load
+from kin4d.reading import confined_path
 from kin4d.scenes.motion import build_motion
 from kin4d.scenes.schema import BodySpec, SceneSpec, StaticSpec
 
@@ -71,13 +73,17 @@ def check_start(scene: Scene) -> None:
 
 def scene_path(folder: Path, name: str) -> Path:
     """A file named in a scene file; one outside its folder is refused."""
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
+    return confined_path(folder / "the scene", name)
+
+
+def _weights(folder: Path, name: str) -> str | Path:
+    """Weights that ship, or a file in the folder: a scene fetches nothing from a hub."""
+    if re.fullmatch(r"[\w-]+", name):
+        return name
+    path = scene_path(folder, name)
+    if not path.exists():
         raise InputError(
-            "a scene names a file outside its folder",
-            value=name,
-            allowed="files in the folder of the scene file",
-            hint="copy it there",
+            "weights of a scene", value=name, allowed="a name that ships, or a file in its folder"
         )
     return path
 
@@ -124,7 +130,7 @@ def _body(spec: BodySpec, folder: Path) -> Body:
     body = load(
         str(scene_path(folder, spec.load)) if is_file else spec.load,
         body_type=spec.body_type,
-        weights=spec.weights,
+        weights=_weights(folder, spec.weights),
         up=spec.up,
         seed=spec.seed,
         bare_mesh=spec.bare_mesh,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,14 @@ from kin4d.dynamics.scene import Scene
 from kin4d.dynamics.simulate import simulate
 from kin4d.dynamics.simulation import Simulation
 from kin4d.errors import InputError
+from kin4d.files import existing_file
+from kin4d.reading import parse_json, reading
 from kin4d.scenes.build import scene_from_spec
 from kin4d.scenes.parse import parse
 from kin4d.scenes.schema import SceneSpec
 
 SCENE_SUFFIXES = (".yaml", ".yml", ".json")
+_YAML_BYTES = 200_000  # its parser takes a second or so for these
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,22 +49,41 @@ def load_scene(path: str | Path) -> SceneFile:
     the start is refused.
     """
     path = Path(path)
-    spec = parse(SceneSpec, _read(path), path.name)
-    scene = scene_from_spec(spec, folder=path.parent)
+    data = _read(path)
+    with reading(path, "scene"):
+        spec = parse(SceneSpec, data, path.name)
+        scene = scene_from_spec(spec, folder=path.parent)
     return SceneFile(scene=scene, seconds=spec.seconds, fps=spec.fps, dt=spec.dt)
 
 
 def _read(path: Path) -> Any:
-    import yaml
-
     suffix = path.suffix.lower()
     if suffix not in SCENE_SUFFIXES:
         raise InputError("a scene file", value=path.name, allowed=", ".join(SCENE_SUFFIXES))
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the scene {path}: {error}") from None
-    try:
-        return json.loads(text) if suffix == ".json" else yaml.safe_load(text)
-    except (json.JSONDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"{path} is not valid {suffix[1:].upper()}: {error}") from None
+    data = existing_file(path).read_bytes()
+    with reading(path, f"{suffix[1:].upper()} file"):
+        return parse_json(data) if suffix == ".json" else _parse_yaml(data)
+
+
+def _parse_yaml(data: bytes) -> Any:
+    """The value of a YAML text; a few lines of aliases cannot stand for any number of values."""
+    import yaml
+
+    if len(data) > _YAML_BYTES:
+        raise ValueError(f"it has {len(data)} bytes, at most {_YAML_BYTES} are read as YAML")
+    loader = yaml.SafeLoader(data)
+    node = loader.get_single_node()
+    if _values(node, {}) > _YAML_BYTES:
+        raise ValueError("its aliases stand for too many values")
+    return None if node is None else loader.construct_document(node)
+
+
+def _values(node: Any, known: dict[int, float]) -> float:
+    """How many values a YAML node stands for, aliases written out; endless if it holds itself."""
+    if not isinstance(getattr(node, "value", None), list):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = math.inf
+        parts = (one for item in node.value for one in (item if type(item) is tuple else (item,)))
+        known[id(node)] = 1 + sum(_values(one, known) for one in parts)
+    return known[id(node)]

@@ -1,129 +1,99 @@
-"""Does every loader end in a result or an error that says what is wrong?
+"""Files of strangers, kills, servers under load, long runs, determinism, several workers.
 
-Small valid inputs of every loader are damaged, byte by byte and in their structure, and read in
-child processes: each within 10 s and 2 GB. What ends otherwise is a stray: another exception, a
-crash of the process, or more time.
+Each part is a module here; a part that has been run can be kept in a folder, so that the whole
+benchmark, which takes hours, can be stopped and go on.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import selectors
-import subprocess
-import sys
-import tempfile
-from collections import Counter
-from collections.abc import Sequence
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from kin4d.benchmarks.reliability import files
 from kin4d.benchmarks.report import Check, Report
 from kin4d.errors import InputError
+from kin4d.files import read_json, write_json
 from kin4d.progress import track
+from kin4d.reading import reading
 
-SECONDS = 10.0
-"""Most time that reading one input may take."""
-
-_STARTING = 600.0  # for imports and compilation before the first input of a loader
+PARTS = ("files", "kills", "servers", "long_runs", "determinism", "workers")
+_KEPT = ("rows", "checks", "notes")
 
 
-def run(*, quick: bool, seed: int, count: int | None = None, loaders: Sequence[str] = ()) -> Report:
-    """One row for each loader.
+def run(
+    *,
+    quick: bool,
+    seed: int,
+    count: int | None = None,
+    loaders: Sequence[str] = (),
+    parts: Sequence[str] = (),
+    results: Path | None = None,
+) -> Report:
+    """All parts, one after the other.
 
     Args:
-        quick: Ten inputs for each loader.
-        seed: Of all inputs.
-        count: Inputs for each loader; 500 by default.
-        loaders: Only these; see `kin4d.benchmarks.reliability.loaders.LOADERS`.
+        quick: Few inputs, kills, clients and steps.
+        seed: Of all that is drawn.
+        count: Damaged inputs for each loader; 500 by default.
+        loaders: Only damaged files, of these loaders: see `loaders.LOADERS`.
+        parts: Only these of `PARTS`.
+        results: Folder that keeps each part when it is done.
     """
     from kin4d.benchmarks.reliability.loaders import LOADERS
 
-    unknown = sorted(set(loaders) - set(LOADERS))
-    if unknown:
-        raise InputError("no such loader", value=unknown[0], allowed=", ".join(LOADERS))
+    for what, given, known in (("loader", loaders, LOADERS), ("part", parts, PARTS)):
+        if unknown := sorted(set(given) - set(known)):
+            raise InputError(f"no such {what}", value=unknown[0], allowed=", ".join(known))
     count = count or (10 if quick else 500)
     if count < 1:
         raise InputError("count of inputs", value=count, allowed=">= 1")
-    report = Report()
-    total = 0
-    places: dict[str, str] = {}
-    for name in track([*(loaders or LOADERS)], "damaging files"):
-        outcomes = read_damaged(name, count, seed=seed)
-        ends = Counter(one["end"] for one in outcomes)
-        strays = [one for one in outcomes if one["end"] in ("stray", "crash", "hang")]
-        total += len(strays)
-        for one in strays:
-            places.setdefault(
-                f"{name}: {one['end']} at {one.get('at', '?')}",
-                f"seed {one['seed']}, {one.get('how', '?')}: {one.get('what', '')}",
+    whole = Report()
+    for part in parts or (("files",) if loaders else PARTS):
+        if part == "files":
+            found = Report()
+            for name in track([*(loaders or LOADERS)], "damaging files"):
+                settings = {"seed": seed, "count": count}
+                kept = f"files {name}"
+                _add(
+                    found,
+                    _kept(results, kept, settings, partial(files.damage, name, count, seed=seed)),
+                )
+            found.checks = files.checks(found.rows)
+        else:
+            module = importlib.import_module(f"kin4d.benchmarks.reliability.{part}")
+            settings = {"seed": seed, "quick": quick}
+            found = _kept(results, part, settings, partial(module.run, quick=quick, seed=seed))
+        _add(whole, found)
+    return whole
+
+
+def _add(whole: Report, part: Report) -> None:
+    whole.rows += part.rows
+    whole.checks += part.checks
+    whole.notes += part.notes
+
+
+def _kept(
+    results: Path | None, name: str, settings: dict[str, Any], make: Callable[[], Report]
+) -> Report:
+    """A report from the folder of results, or made and kept there."""
+    if results is None:
+        return make()
+    file = results / f"{name.replace(' ', '-')}.json"
+    if not file.is_file():
+        report = make()
+        kept = {key: value for key, value in asdict(report).items() if key in _KEPT}
+        write_json(file, {"settings": settings, **kept})
+        return report
+    with reading(file, "part of a benchmark", hint="delete it: it is made again"):
+        found = read_json(file)
+        if found["settings"] != settings:
+            raise InputError(
+                f"{file} is of another run", value=found["settings"], allowed=str(settings)
             )
-        report.rows.append(
-            {
-                "loader": name,
-                "inputs": len(outcomes),
-                "result": ends["result"],
-                "refused": ends["refused"],
-                "stray": ends["stray"],
-                "crash": ends["crash"],
-                "hang": ends["hang"],
-                "slowest (s)": max(one["seconds"] for one in outcomes),
-            }
-        )
-    slowest = max(row["slowest (s)"] for row in report.rows)
-    report.checks = [
-        Check("inputs that end neither in a result nor in an error of kin4d", total, 0),
-        Check("slowest input, seconds", slowest, SECONDS),
-    ]
-    report.notes = [f"{place}: {what}" for place, what in places.items()]
-    return report
-
-
-def read_damaged(name: str, count: int, *, seed: int) -> list[dict[str, Any]]:
-    """How reading each of `count` damaged inputs of a loader ended, in order.
-
-    Each has "end" ("result", "refused", "stray", "crash" or "hang"), "seconds", "seed", and of
-    strays "what" and "at".
-    """
-    seeds = np.random.default_rng([seed, *name.encode()]).integers(2**32, size=count).tolist()
-    outcomes: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(prefix="kin4d-reliability-") as home:
-        while len(outcomes) < count:
-            _run_child(name, seeds, outcomes, Path(home))
-    return outcomes
-
-
-def _run_child(name: str, seeds: Sequence[int], outcomes: list[dict[str, Any]], home: Path) -> None:
-    """Read inputs until all are read or the child is gone; appends to `outcomes`."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    child = subprocess.Popen(
-        [sys.executable, "-m", "kin4d.benchmarks.reliability.child", name, str(home)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-        text=True,
-        bufsize=1,
-    )
-    assert child.stdin is not None
-    assert child.stdout is not None
-    try:
-        waiting = selectors.DefaultSelector()
-        waiting.register(child.stdout, selectors.EVENT_READ)
-        if not waiting.select(_STARTING) or child.stdout.readline() != "ready\n":
-            raise RuntimeError(f"the valid input of loader '{name}' cannot be read")
-        for seed in seeds[len(outcomes) :]:
-            child.stdin.write(f"{seed}\n")
-            line = child.stdout.readline() if waiting.select(SECONDS) else None
-            if line:
-                outcomes.append({**json.loads(line), "seed": seed})
-                continue
-            end, seconds = ("hang", SECONDS) if line is None else ("crash", 0.0)
-            outcomes.append({"end": end, "seed": seed, "seconds": seconds})
-            return
-    finally:
-        child.kill()
-        child.wait()
-        child.stdout.close()
+        checks = [Check(**one) for one in found["checks"]]
+        return Report(rows=found["rows"], checks=checks, notes=found["notes"])

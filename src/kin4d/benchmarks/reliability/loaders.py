@@ -156,6 +156,43 @@ def _load_robot(path: Path) -> Any:
     return load_robot(path)
 
 
+def _load_mjcf_scene(path: Path) -> Any:
+    from kin4d.scenes.mjcf_import import read_mjcf_scene
+
+    return read_mjcf_scene(path)
+
+
+def _scene(name: str) -> Loader:
+    def load(path: Path) -> Any:
+        from kin4d.scenes.read import load_scene
+
+        return load_scene(path)
+
+    def write(folder: Path) -> Path:
+        import yaml
+
+        box((0.2, 0.2, 0.2)).save(folder / "b.obj")
+        text = json.dumps(_SCENE) if name.endswith(".json") else yaml.safe_dump(_SCENE)
+        return _text(name, text)(folder)
+
+    return Loader(write, load)
+
+
+def _message(folder: Path) -> Path:
+    from kin4d.policies.array_messages import pack_message
+
+    image = np.zeros((4, 4, 3), np.uint8)
+    message = {"observation/image": image, "prompt": "lift", "step": np.float32(2), "list": [1, {}]}
+    (folder / "a.msgpack").write_bytes(pack_message(message))
+    return folder / "a.msgpack"
+
+
+def _load_message(path: Path) -> Any:
+    from kin4d.policies.array_messages import unpack_message
+
+    return unpack_message(path.read_bytes())
+
+
 def _urdf_folder(folder: Path) -> Path:
     _urdf(folder)
     text = (folder / "r.urdf").read_text().replace("floating", "fixed")
@@ -266,6 +303,24 @@ _MATCHES = {"size": [8, 8], "matches": [{"frame": 0, "pixel": [1, 2], "link": "a
 _CORRECTIONS = {"parts": {"door": {"axis": [0, 0, 1], "pivot": [0, 0, 0], "type": "revolute",
     "limits": [0, 1], "new": True, "vertices": [0, 1]}}}  # fmt: skip
 
+_KEYS = [
+    {"time": 0, "position": [0.4, 0, 0.25], "rotation": [180, 0, 90], "gripper": 1},
+    {"time": 0.5, "position": [0.4, 0.1, 0.25], "gripper": 0},
+]
+_SCENE = {
+    "seconds": 0.5, "fps": 20, "surface": "wood", "wind": [0, 1, 0],
+    "bodies": [
+        {"load": "b.obj", "body_type": "rigid", "position": [1, 0, 0.3], "rotation": [0, 0, 9],
+         "name": "block", "material": "wood", "mass": 1.0, "size": 0.3,
+         "pushes": [{"point": [0.901, 0.072, 0.2135], "force": [1, 0, 0], "duration": 0.1}]},
+        {"load": "kin4d_arm", "contact_links": ["finger_left"],
+         "motion": {"keyframes": _KEYS, "max_force": {"elbow": 50.0}}},
+    ],
+    "static": [{"box": [1, 1, 0.1], "position": [2, 0, 0.05], "name": "table"},
+               {"mesh": "b.obj", "position": [3, 0, 0.3], "name": "other"}],
+    "cameras": [{"name": "side", "eye": [2, 0, 1], "target": [0, 0, 0]}],
+}  # fmt: skip
+
 LOADERS: dict[str, Loader] = {
     "obj": _mesh("a.obj"),
     "ply": _mesh("a.ply"),
@@ -285,6 +340,9 @@ LOADERS: dict[str, Loader] = {
     "urdf": Loader(_urdf, _load_robot),
     "mjcf": Loader(_mjcf, _load_robot),
     "urdf objects": Loader(_urdf_folder, _load_urdf_folder),
+    "mjcf scene": Loader(_mjcf, _load_mjcf_scene),
+    "scene yaml": _scene("s.yaml"),
+    "scene json": _scene("s.json"),
     "droid": Loader(valid.droid, recordings.load_recordings),
     "rlds": Loader(valid.bridge, recordings.load_recordings),
     "robosuite": Loader(valid.robosuite, recordings.load_recordings),
@@ -300,6 +358,8 @@ LOADERS: dict[str, Loader] = {
     "cage weights": Loader(weights.cage, weights.load_cage_weights),
     "dynamics samples": Loader(weights.dynamics_samples, weights.load_dynamics),
     "diffusion weights": Loader(weights.diffusion, weights.load_world),
+    "policy weights": Loader(weights.policy, weights.load_learned_policy),
+    "policy message": Loader(_message, _load_message),
     "png": _image("a.png", "PNG"),
     "jpeg": _image("a.jpg", "JPEG"),
     "mp4": _video("a.mp4"),

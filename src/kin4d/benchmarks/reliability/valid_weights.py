@@ -117,3 +117,27 @@ def load_dynamics(path: Path) -> Any:
     from kin4d.world.object_world.dynamics_sample import load_dynamics_samples
 
     return load_dynamics_samples(path)
+
+
+def policy(folder: Path) -> Path:
+    """Weights of a policy learned from states."""
+    from kin4d.policies.learned.config import PolicyConfig
+    from kin4d.policies.learned.networks import NETWORKS
+    from kin4d.policies.learned.train import MODEL, VERSION
+    from kin4d.training import save_tensors
+
+    sizes: dict[str, int] = {"proprioception": 4, "bodies": 4, "horizon": 2, "executed": 1}
+    sizes |= {"width": 8, "layers": 1, "latent": 2}
+    config = PolicyConfig(**sizes)  # pyright: ignore[reportArgumentType]
+    state = NETWORKS[config.kind](config).state_dict()
+    tensors = {f"network.{name}": value for name, value in state.items()}
+    header = {"model": MODEL, "version": VERSION, "config": sizes}
+    save_tensors(folder / "a.safetensors", tensors, header)
+    return folder / "a.safetensors"
+
+
+def load_learned_policy(path: Path) -> Any:
+    """The policy."""
+    from kin4d.policies.learned.learned_policy import LearnedPolicy
+
+    return LearnedPolicy(path)

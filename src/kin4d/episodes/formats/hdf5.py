@@ -1,4 +1,5 @@
-"""HDF5 read with suspicion: no links out of the file, sizes checked before memory is taken.
+"""HDF5 read with suspicion: in a child process, no links out of the file, sizes checked before
+memory is taken.
 
 A link, an external or a virtual dataset can name any file of the system, and a compressed dataset
 of a few bytes can stand for any number of terabytes.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import numpy as np
 from kin4d.errors import InputError
 from kin4d.extras import require
 from kin4d.files import existing_file
+from kin4d.isolation import Answer, Ask, isolated
 from kin4d.reading import Budget
 
 
@@ -23,64 +26,107 @@ from kin4d.reading import Budget
 def open_hdf5(path: Path) -> Iterator[Hdf5Group]:
     """The root of a file."""
     h5py: Any = require("h5py", extra="episodes", purpose="reading HDF5")
-    with h5py.File(existing_file(path), "r") as file:
-        yield Hdf5Group(h5py, file, path, Budget(path))
+    budget = Budget(existing_file(path))
+
+    @contextmanager
+    def library() -> Iterator[Ask]:
+        with h5py.File(path, "r") as file:
+            yield partial(_answer, h5py, file, path)
+
+    with isolated(path, "HDF5", library) as ask:
+        ask("names", [])  # opens it
+        yield Hdf5Group(ask, [], budget)
 
 
 class Hdf5Group:
     """A group of a file; what it holds is asked for by name, one level at a time."""
 
-    def __init__(self, h5py: Any, group: Any, path: Path, budget: Budget) -> None:
-        self._h5py, self._group, self._path, self._budget = h5py, group, path, budget
+    def __init__(self, ask: Ask, place: list[str], budget: Budget) -> None:
+        self._ask, self._place, self._budget = ask, place, budget
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Attributes by name."""
-        return dict(self._group.attrs)
+        """Attributes that are text or numbers, by name."""
+        return self._ask("attributes", self._place)[0]
 
     def names(self) -> list[str]:
         """What it holds."""
-        return sorted(self._group)
+        return self._ask("names", self._place)[0]
 
     def group(self, name: str) -> Hdf5Group:
         """A group in it."""
-        found = self._item(name)
-        if not isinstance(found, self._h5py.Group):
-            raise ValueError(f"'{name}' is no group")
-        return Hdf5Group(self._h5py, found, self._path, self._budget)
+        place = [*self._place, name]
+        self._ask("names", place)
+        return Hdf5Group(self._ask, place, self._budget)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of its datasets by name."""
-        items = {name: self._item(name) for name in self.names()}
-        return {
-            name: item.shape
-            for name, item in items.items()
-            if isinstance(item, self._h5py.Dataset) and item.shape is not None
-        }
+        found = self._ask("shapes", self._place)[0]
+        return {name: tuple(shape) for name, shape in found.items()}
 
     def array(self, name: str) -> np.ndarray:
         """A dataset of numbers in it, read whole."""
-        found = self._item(name)
-        if not isinstance(found, self._h5py.Dataset) or found.shape is None:
-            raise ValueError(f"'{name}' is no dataset")
-        if found.external or found.is_virtual:
-            raise self._elsewhere(name)
-        if found.dtype.kind not in "fiub":
-            raise ValueError(f"'{name}' holds {found.dtype}, not numbers")
-        self._budget.spend_array(found.shape, found.dtype.itemsize, f"'{name}'")
-        return found[()]
+        (shape, form), _ = self._ask("form", self._place, name)
+        dtype = np.dtype(form)
+        self._budget.spend_array(shape, dtype.itemsize, f"'{name}'")
+        _, data = self._ask("array", self._place, name)
+        return np.frombuffer(data, dtype).reshape(shape)
 
-    def _item(self, name: str) -> Any:
-        link = self._group.get(name, getlink=True)
-        if link is None:
-            raise ValueError(f"it has no '{name}'")
-        if not isinstance(link, self._h5py.HardLink):
-            raise self._elsewhere(name)
-        return self._group[name]
 
-    def _elsewhere(self, name: str) -> InputError:
-        return InputError(
-            f"{self._path} keeps '{name}' elsewhere",
-            allowed="data in the file itself, without links",
-            hint="copy it with `h5repack` or h5py",
-        )
+def _answer(h5py: Any, file: Any, path: Path, what: str, place: list[str], *names: str) -> Answer:
+    """In the child: what a request asks for."""
+    group = file
+    for name in place:
+        group = _item(h5py, group, path, name)
+        if not isinstance(group, h5py.Group):
+            raise ValueError(f"'{name}' is no group")
+    if what == "names":
+        return sorted(group), b""
+    if what == "attributes":
+        return {name: _plain(value) for name, value in group.attrs.items()}, b""
+    if what == "shapes":
+        items = {name: _item(h5py, group, path, name) for name in sorted(group)}
+        shapes = {
+            name: item.shape
+            for name, item in items.items()
+            if isinstance(item, h5py.Dataset) and item.shape is not None
+        }
+        return shapes, b""
+    (name,) = names
+    found = _item(h5py, group, path, name)
+    if not isinstance(found, h5py.Dataset) or found.shape is None:
+        raise ValueError(f"'{name}' is no dataset")
+    if found.external or found.is_virtual:
+        raise _elsewhere(path, name)
+    if found.dtype.kind not in "fiub":
+        raise ValueError(f"'{name}' holds {found.dtype}, not numbers")
+    if what == "form":
+        return (found.shape, found.dtype.str), b""
+    return None, np.ascontiguousarray(found[()]).tobytes()
+
+
+def _item(h5py: Any, group: Any, path: Path, name: str) -> Any:
+    link = group.get(name, getlink=True)
+    if link is None:
+        raise ValueError(f"it has no '{name}'")
+    if not isinstance(link, h5py.HardLink):
+        raise _elsewhere(path, name)
+    return group[name]
+
+
+def _elsewhere(path: Path, name: str) -> InputError:
+    return InputError(
+        f"{path} keeps '{name}' elsewhere",
+        allowed="data in the file itself, without links",
+        hint="copy it with `h5repack` or h5py",
+    )
+
+
+def _plain(value: Any) -> Any:
+    """An attribute as JSON holds it; text stays text."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, np.ndarray | np.generic):
+        found = value.tolist()
+        return found if isinstance(found, str | int | float | bool) else str(found)
+    return value if isinstance(value, str | int | float | bool) else str(value)
