@@ -95,13 +95,13 @@ class Rising:
 
     def __init__(self, observation, speed: float) -> None:
         self.first, self.speed, self.frames = observation, speed, 0
-        above = observation.to_base(observation.xyz)[..., 2] > 0.01
+        above = observation.to_support(observation.xyz)[..., 2] > 0.01
         self.part = np.where(above & (observation.robot.mask[0] == 0), 0, -1)
 
     def advance(self, observation) -> tuple[PointmapVideo, PartMotion]:
         count = len(observation) - 2
         motions = np.tile(np.eye(4), (count, 1, 1, 1))
-        up = observation.base_in_camera[:3, 2]
+        up = observation.support_in_camera[:3, 2]
         frames = self.frames + 1 + np.arange(count)
         self.frames += count
         motions[:, 0, :3, 3] = self.speed * frames[:, None] * up

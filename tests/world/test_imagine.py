@@ -9,10 +9,12 @@ import pytest
 import kin4d
 from kin4d.episodes.store import shipped_episodes
 from kin4d.errors import InputError
+from kin4d.export.video import read_image
 from kin4d.geometry.camera import Camera
 from kin4d.kinematics.arms import load_arm
 from kin4d.world.episode_observation import episode_body
 from kin4d.world.imagine import ImagineWarning
+from kin4d.world.support_plane import SupportPlane
 
 DEMO = Path(kin4d.__file__).parent / "assets" / "demo"
 GIVEN = {
@@ -57,7 +59,7 @@ def test_bad_input_is_refused_with_its_value():
 def test_other_image_sizes_are_resized_with_a_warning():
     camera = Camera.load(GIVEN["camera"])
     wide = camera.resized(2 * camera.width, 2 * camera.height)
-    image = np.full((wide.height, wide.width, 3), 128, np.uint8)
+    image = read_image(GIVEN["image"]).repeat(2, 0).repeat(2, 1)
     with pytest.warns(ImagineWarning, match="resized to"):
         video = kin4d.imagine(**{**GIVEN, "image": image, "camera": wide, "depth": None}, frames=2)
     assert video.rgb.shape[1:3] == (camera.height, camera.width)
@@ -84,6 +86,28 @@ def test_an_episode_gives_the_same_video_as_its_image_robot_joints_and_camera(wi
     np.testing.assert_array_equal(found.q, joints)
     # The robot stands where the recording shows it.
     assert ((found.mask[0] == 1) == episode.robot_mask[0]).mean() > 0.99
+
+
+def test_the_table_is_found_or_given_and_the_base_moves_with_its_camera():
+    found = kin4d.imagine(**GIVEN, frames=3)
+    assert found.support.source == "depth"
+    assert found.support.height == pytest.approx(0.0, abs=0.004)
+    assert found.fit.iou > 0.9
+    given = kin4d.imagine(**GIVEN, frames=3, table_height=-0.2)
+    assert given.support.height == -0.2
+    assert given.support.source == "given"
+    pose = np.eye(4)
+    pose[:3, :3] = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
+    pose[:3, 3] = 0.3, -2.0, 0.5
+    camera, body = Camera.load(GIVEN["camera"]), kin4d.load_robot("kin4d_arm")
+    moved = replace(camera, pose=pose @ np.linalg.inv(body.root) @ camera.pose)
+    same = kin4d.imagine(**{**GIVEN, "camera": moved}, frames=3, base_pose=pose)
+    assert np.abs(same.rgb.astype(int) - found.rgb).mean() < 0.2
+    assert same.support.height == pytest.approx(found.support.height, abs=1e-3)
+    with pytest.raises(InputError, match="both a table height and a plane"):
+        kin4d.imagine(**GIVEN, table_height=0.0, plane=SupportPlane.at_height(0.0))
+    with pytest.raises(InputError, match=r"base.*rigid"):
+        kin4d.imagine(**GIVEN, base_pose=2 * np.eye(4))
 
 
 def test_an_episode_without_joints_is_refused():

@@ -14,6 +14,7 @@ BENCHMARKS: dict[str, str] = {
     "prior": "how a mesh can move, without a target: learned, against baselines",
     "creatures": "skeletons of animals and characters, against their own clips and joints",
     "world": "what a world model imagines, against what happened",
+    "world-outside": "what a world model imagines in scenes of other simulators",
     "envs": "steps per second of the environments, alone and eight in parallel",
     "policy": "policies from the same starts in truth and in imagination",
     "reliability": "damaged files, kills, servers under load, long runs, same bits, workers",

@@ -45,13 +45,14 @@ def bench_command(
         objects: For object-pose and prior: folders of URDF objects, such as PartNet-Mobility's; for
             creatures: folders of animated glTF files.
         split: For prior and creatures: "test", or "dev" for choosing between models.
-        episodes: For world: a store of episodes; without one, some are made.
-        weights: For object-pose, prior, world and policy: models to evaluate, each a name, a file,
-            a run or a folder of runs.
-        images: For object-pose, prior, creatures, world and policy: draw what was fitted,
-            predicted, imagined or done into this folder.
+        episodes: For world: a store of episodes; without one, some are made. For world-outside: a
+            store made as benchmarks/outside/README.md says.
+        weights: For object-pose, prior, world, world-outside and policy: models to evaluate, each
+            a name, a file, a run or a folder of runs.
+        images: For object-pose, prior, creatures, world, world-outside and policy: draw what was
+            fitted, predicted, imagined or done into this folder.
         count: For reliability: damaged inputs for each loader. For policy: starts of each task.
-            For prior: objects of each set.
+            For prior: objects of each set. For world-outside: episodes.
         results: For policy and reliability: keep the outcome of each episode or part in this
             folder; the same command goes on where it was stopped.
         loaders: For reliability: only these loaders.

@@ -9,6 +9,7 @@ import tyro
 
 from kin4d.cli.output import check_memory, print_result
 from kin4d.cli.ranges import Count, Natural, Seed
+from kin4d.errors import InputError
 
 if TYPE_CHECKING:
     from kin4d.world.imagine import ImaginedVideo
@@ -22,6 +23,13 @@ def imagine_command(
     camera: Path,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     depth: Path | None = None,
+    table_height: float | None = None,
+    plane: Path | None = None,
+    base_pose: tuple[float, ...] = (),
+    gripper: str | None = None,
+    gripper_link: str | None = None,
+    camera_convention: str | None = None,
+    align: bool = False,
     weights: str = "tiny",
     num_samples: Count = 1,
     seed: Seed = 0,
@@ -40,6 +48,17 @@ def imagine_command(
         camera: JSON of the image's camera, in the robot's world; see `kin4d calibrate`.
         output: Folder for imagined.mp4, pointmap.npz, camera.json, and joints.npz.
         depth: .npy (m) or .png (mm) of the same view; without it depth is estimated.
+        table_height: m above the robot's base: what objects rest on. If neither this nor --plane
+            is given, it is found in the depth, or guessed from the robot's motion without depth.
+        plane: JSON of a plane that may be tilted: {"normal": [0, 0, 1], "point": [0, 0, -0.1]}, in
+            the frame of the robot's base.
+        base_pose: The robot's base in the world of the camera: x y z (m), x y z qw qx qy qz, or 16
+            numbers of a matrix, row by row.
+        gripper: A gripper to mount on the robot: a name, or the path of a URDF or MJCF file.
+        gripper_link: Link that the gripper is mounted on; the robot's end effector by default.
+        camera_convention: Of the camera's pose, where its file does not say: opencv, opengl,
+            blender, mujoco, robosuite, ros, ros_optical or sapien.
+        align: Slide and roll the robot in the image to where the first image shows it.
         weights: A name that ships, a .safetensors file, a folder or a hub id.
         num_samples: How many videos; the first is the most likely one, the others are sampled
             where the model is uncertain.
@@ -54,28 +73,46 @@ def imagine_command(
     """
     import numpy as np
 
+    from kin4d.cli.pose_numbers import pose_of_numbers
     from kin4d.export.video import write_image
+    from kin4d.world.first_image import FirstImageError
     from kin4d.world.imagine import imagine
     from kin4d.world.model import load_world_model
 
     model = load_world_model(weights)
     height, width = model.size
     check_memory(frames, pixels=height * width)
-    result = imagine(
-        image,
-        robot,
-        actions,
-        camera,
-        depth=depth,
-        weights=model,
-        num_samples=num_samples,
-        seed=seed,
-        frames=frames,
-        stream=stream,
-        episode=episode,
-        measured_gripper=measured_gripper,
-    )
+    try:
+        result = imagine(
+            image,
+            robot,
+            actions,
+            camera,
+            depth=depth,
+            table_height=table_height,
+            plane=plane,
+            base_pose=pose_of_numbers(base_pose) if base_pose else None,
+            gripper=gripper,
+            gripper_link=gripper_link,
+            camera_convention=camera_convention,
+            align=align,
+            weights=model,
+            num_samples=num_samples,
+            seed=seed,
+            frames=frames,
+            stream=stream,
+            episode=episode,
+            measured_gripper=measured_gripper,
+        )
+    except FirstImageError as error:
+        if error.picture is not None:
+            write_image(error.picture, output / "robot_over_image.png")
+            picture = f"look at {output / 'robot_over_image.png'}"
+            hint = f"{picture}; {error.hint}" if error.hint else picture
+            raise InputError(error.what, value=error.value, hint=hint) from None
+        raise
     save_imagined(result, output)
+    write_image(result.fit.picture, output / "robot_over_image.png")
     size = [result.camera.width, result.camera.height]
     data: dict[str, Any] = {
         "written": str(output),
@@ -83,8 +120,21 @@ def imagine_command(
         "size": size,
         "letterboxed": size != [width, height],
         "depth": "given" if depth else "estimated",
+        "robot_fit": {
+            "iou": None if result.fit.evidence == "none" else round(result.fit.iou, 4),
+            "evidence": result.fit.evidence,
+            "shift": result.fit.shift.tolist(),
+            "aligned": align,
+        },
+        "support": {
+            "normal": result.support.normal.tolist(),
+            "height": result.support.height,
+            "source": result.support.source,
+        },
     }
-    text = f"{len(result)} frames of {size[0]} x {size[1]} pixels in {output}"
+    text = f"{len(result)} frames of {size[0]} x {size[1]} pixels in {output}\n{result.fit}"
+    text += ", and was moved there" if align and result.fit.shift.any() else ""
+    text += f"\nobjects rest {result.support}"
     if num_samples > 1:
         videos = (result, *result.samples)
         std = np.stack([video.rgb for video in videos]).astype(np.float32).std(0).mean((0, -1))

@@ -13,6 +13,7 @@ import numpy as np
 
 from kin4d.errors import InputError
 from kin4d.files import read_json, write_json
+from kin4d.geometry.camera_conventions import to_opencv
 from kin4d.reading import reading
 
 _CONVENTION = "opencv: x right, y down, z forward; pixel centres at integers"
@@ -177,8 +178,13 @@ class Camera:
         }
 
     @classmethod
-    def from_dict(cls, data: dict) -> Camera:
-        """Inverse of `to_dict`."""
+    def from_dict(cls, data: dict, *, convention: str | None = None) -> Camera:
+        """Inverse of `to_dict`.
+
+        Args:
+            data: With ``"convention": "opengl"`` or another name, the pose is converted.
+            convention: Name of the pose's convention, whatever the data say; see `CAMERA_AXES`.
+        """
         needed = ("K", "pose_camera_to_world", "width", "height")
         missing = [key for key in needed if not isinstance(data, dict) or key not in data]
         if missing:
@@ -188,6 +194,8 @@ class Camera:
         with reading("its description", "camera"):
             K, pose = (np.array(data[key], np.float64) for key in needed[:2])
             width, height = float(data["width"]), float(data["height"])
+            stated = str(data.get("convention", "opencv")).partition(":")[0].strip()
+        pose = to_opencv(pose, convention or stated)
         return cls(K, pose, width, height)  # pyright: ignore[reportArgumentType]
 
     def save(self, path: str | Path) -> Path:
@@ -195,8 +203,8 @@ class Camera:
         return write_json(path, self.to_dict())
 
     @classmethod
-    def load(cls, path: str | Path) -> Camera:
-        """Read from JSON written by `save`."""
+    def load(cls, path: str | Path, *, convention: str | None = None) -> Camera:
+        """Read from JSON written by `save`; `convention` as of `from_dict`."""
         data = read_json(path)
         with reading(path, "camera"):
-            return cls.from_dict(data)
+            return cls.from_dict(data, convention=convention)

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from kin4d.bodies.capabilities import RigidLinks
+from kin4d.bodies.robot.attach import attach
 from kin4d.bodies.robot.registry import load_robot
 from kin4d.bodies.robot.robot_body import RobotBody
 from kin4d.episodes.episode import Episode
@@ -29,10 +30,16 @@ from kin4d.kinematics.resample import resample, resampled_fps
 from kin4d.reading import reading
 from kin4d.render.pointmaps import MeshInstance
 from kin4d.world.episode_observation import episode_body
+from kin4d.world.first_image import POOR_FIT, FirstImageError, check_first_image
 from kin4d.world.letterbox import Letterbox
 from kin4d.world.model import WorldModel, load_world_model
-from kin4d.world.observation import make_observation
+from kin4d.world.observation import Observation, make_observation
+from kin4d.world.robot_fit import RobotFit, align_to_fit
 from kin4d.world.rollout import imagine_rollout
+from kin4d.world.support_plane import SupportPlane, find_support
+
+_FIT = 2
+"""The fit of the robot is checked in images so many times larger than the model's."""
 
 
 class ImagineWarning(UserWarning):
@@ -46,11 +53,15 @@ class ImaginedVideo(PointmapVideo):
     Attributes:
         q: [T, k] joint coordinates of the robot, rad or m.
         coordinates: Names of the k coordinates.
+        support: The plane that objects rest on, and where it is from.
+        fit: How the robot fits the first image, and that image with the robot drawn over it.
         samples: Further videos; they differ where the model is uncertain.
     """
 
     q: np.ndarray
     coordinates: tuple[str, ...]
+    support: SupportPlane
+    fit: RobotFit
     samples: tuple[PointmapVideo, ...] = ()
 
 
@@ -61,6 +72,13 @@ def imagine(
     camera: str | Path | Camera,
     *,
     depth: str | Path | np.ndarray | None = None,
+    table_height: float | None = None,
+    plane: str | Path | SupportPlane | None = None,
+    base_pose: np.ndarray | None = None,
+    gripper: str | Path | RobotBody | None = None,
+    gripper_link: str | None = None,
+    camera_convention: str | None = None,
+    align: bool = False,
     weights: str | Path | WorldModel = "tiny",
     num_samples: int = 1,
     seed: int = 0,
@@ -78,6 +96,15 @@ def imagine(
         camera: The camera of the image, in the robot's world; an object or its JSON file. The
             cameras of episodes stand in a world with another robot base: see `imagine_episode`.
         depth: Depth of the same view: .npy (m), .png (mm) or [H, W] m; estimated if None.
+        table_height: m above the robot's base: what objects rest on. If neither this nor `plane`
+            is given, it is found in the depth, or guessed from the robot's motion without depth.
+        plane: The same as a plane that may be tilted, or its JSON; see `SupportPlane`.
+        base_pose: [4, 4] the robot's base in the world of the camera's pose, m.
+        gripper: A gripper to mount: a name, a path or a body.
+        gripper_link: Link of the robot that it is mounted on; the end effector if None.
+        camera_convention: That of the camera's pose, if `camera` is a file: opencv, opengl,
+            mujoco, robosuite, ros, sapien, ...; what the file says if None.
+        align: Slide and roll the robot in the image to where the first image shows it.
         weights: A name that ships, a .safetensors file, a folder, a hub id, or a loaded model.
         num_samples: How many videos; the first is the most likely one, the others are its
             `samples`.
@@ -97,10 +124,12 @@ def imagine(
         ("actions", actions, (Actions,)),
         ("camera", camera, (Camera,)),
         ("depth", depth, (np.ndarray, type(None))),
+        ("gripper", gripper, (RigidLinks, type(None))),
     ):
         _check_type(name, value, kinds)
-    body = load_robot(robot) if isinstance(robot, str | Path) else robot
-    view = camera if isinstance(camera, Camera) else Camera.load(camera)
+    body = _load_body(robot, base_pose, gripper, gripper_link)
+    view = camera if isinstance(camera, Camera) else None
+    view = view or Camera.load(camera, convention=camera_convention)
     rgb = image if isinstance(image, np.ndarray) else read_image(image)
     model = load_world_model(weights) if isinstance(weights, str | Path) else weights
     _check_size("image", rgb, view)
@@ -113,18 +142,18 @@ def imagine(
     q, fps = actions_to_q(actions, body)[0], actions.fps
     if frames:
         fps, q = resampled_fps(fps, len(q), frames), resample(q, frames, body=body)
-    xyz = np.full((*model.size, 3), np.nan, np.float32)
+    metres = None
     if depth is not None:
         metres = depth if isinstance(depth, np.ndarray) else read_depth(Path(depth))
         if metres.ndim != 2:
             raise InputError("shape of the depth image", value=metres.shape, allowed="[H, W], m")
         _check_size("depth", metres, view)
-        xyz = box.put_depth(metres)
-    observation = make_observation(
-        box.put(rgb),
-        xyz,
-        MeshInstance.of_body(body, q, name="robot"),
-        box.camera,
+    actor = MeshInstance.of_body(body, q, name="robot")
+    observation = _observe(
+        rgb,
+        metres,
+        actor,
+        box,
         fps=fps,
         base=np.asarray(body.root),
         gripper_opening=gripper_opening(body, q.numpy()) if measured_gripper else None,
@@ -138,12 +167,28 @@ def imagine(
         )
     if not visible.all():
         _warn(f"the robot is out of view in {int((~visible).sum())} of {len(visible)} frames")
+    closer = Letterbox.of(view, height=_FIT * model.size[0], width=_FIT * model.size[1])
+    assert actor.transforms is not None
+    first_actor = replace(actor, frames=1, transforms=actor.transforms[:1])
+    first_image = _observe(rgb, metres, first_actor, closer, fps=fps, base=np.asarray(body.root))
+    fit = check_first_image(first_image, body, q[0].numpy(), align=align)
+    if align:
+        observation = align_to_fit(observation, fit)
+    elif fit.iou < POOR_FIT:
+        _warn(f"{fit}; try --align, or check the camera")
+    support = _support(observation, table_height, plane, fit)
+    observation = replace(observation, support=support.frame, keep_robot=not align)
     first, *others = (
         box.crop(imagine_rollout(model, observation, seed=None if n == 0 else seed + n))
         for n in range(num_samples)
     )
     return ImaginedVideo(
-        **vars(first), q=q.numpy(), coordinates=tuple(body.coordinates), samples=tuple(others)
+        **vars(first),
+        q=q.numpy(),
+        coordinates=tuple(body.coordinates),
+        support=support,
+        fit=fit,
+        samples=tuple(others),
     )
 
 
@@ -184,6 +229,73 @@ def imagine_episode(
         frames=0,
         measured_gripper=True,
     )
+
+
+def _load_body(
+    robot: str | Path | RobotBody,
+    base_pose: np.ndarray | None,
+    gripper: str | Path | RobotBody | None,
+    gripper_link: str | None,
+) -> RobotBody:
+    """The robot at its base, with the gripper that is mounted on it."""
+    body = load_robot(robot) if isinstance(robot, str | Path) else robot
+    if gripper is not None:
+        mounted = load_robot(gripper) if isinstance(gripper, str | Path) else gripper
+        body = attach(body, mounted, link=gripper_link or body.end_effector)
+    if base_pose is not None:
+        _check_pose(base_pose)
+        body = body.placed(base_pose @ np.linalg.inv(np.asarray(body.root)))
+    return body
+
+
+def _check_pose(pose: np.ndarray) -> None:
+    rotation = np.asarray(pose)[:3, :3]
+    if np.shape(pose) != (4, 4) or not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-4):
+        raise InputError(
+            "pose of the robot's base", value=np.asarray(pose).tolist(), allowed="a rigid [4, 4], m"
+        )
+
+
+def _observe(
+    rgb: np.ndarray,
+    metres: np.ndarray | None,
+    actor: MeshInstance,
+    box: Letterbox,
+    *,
+    fps: float,
+    base: np.ndarray,
+    gripper_opening: np.ndarray | None = None,
+) -> Observation:
+    """The observation at the size of a letterbox."""
+    size = (box.camera.height, box.camera.width, 3)
+    xyz = np.full(size, np.nan, np.float32) if metres is None else box.put_depth(metres)
+    return make_observation(
+        box.put(rgb), xyz, actor, box.camera, fps=fps, base=base, gripper_opening=gripper_opening
+    )
+
+
+def _support(
+    observation: Observation,
+    table_height: float | None,
+    plane: str | Path | SupportPlane | None,
+    fit: RobotFit,
+) -> SupportPlane:
+    """The given support, or the one that is found."""
+    if table_height is not None and plane is not None:
+        raise InputError("both a table height and a plane are given", allowed="one of them")
+    if table_height is not None:
+        return SupportPlane.at_height(table_height)
+    if plane is not None:
+        return plane if isinstance(plane, SupportPlane) else SupportPlane.load(plane)
+    found = find_support(observation)
+    if found is None:
+        error = FirstImageError(
+            "no horizontal surface is seen below the robot's hand",
+            hint="give the height that objects rest on: --table-height, or --plane",
+        )
+        error.picture = fit.picture
+        raise error
+    return found
 
 
 def _check_type(name: str, value: object, kinds: tuple[type, ...]) -> None:

@@ -35,7 +35,9 @@ class Observation:
         link: [N] int: the rigid link of each point; None if unknown.
         robot_dense_points: [T, C, 3] float32 m in the camera frame: points at
             constant density on that surface.
-        base_in_camera: [4, 4] pose of the robot's base in the camera frame; its z axis is up.
+        base_in_camera: [4, 4] pose of the robot's base in the camera frame.
+        support: [4, 4] pose of the support frame in the frame of the robot's base: objects rest on
+            its plane z = 0, and its z axis is up. See `kin4d.world.support_plane`.
         language: Task instruction.
         actions: [T, a] float32 commands, or None.
         gripper_opening: [T] measured, from 0 (closed) to 1: fingers that hold an object stay
@@ -43,6 +45,7 @@ class Observation:
         ee_tracking_error: [T, 3] m, axes of the base: commanded minus measured position of the
             end effector; contact forces increase it. None if unknown.
         actor: The robot's mesh and motion, to render it again in other light.
+        keep_robot: Leave the robot where it is: models do not align it to the first frame.
     """
 
     image: np.ndarray
@@ -52,11 +55,13 @@ class Observation:
     robot_dense_points: np.ndarray
     link: np.ndarray | None = None
     base_in_camera: np.ndarray = field(default_factory=lambda: np.eye(4))
+    support: np.ndarray = field(default_factory=lambda: np.eye(4))
     language: str = ""
     actions: np.ndarray | None = None
     gripper_opening: np.ndarray | None = None
     ee_tracking_error: np.ndarray | None = None
     actor: MeshInstance | None = None
+    keep_robot: bool = False
 
     def __post_init__(self) -> None:
         camera = self.robot.camera
@@ -90,9 +95,14 @@ class Observation:
         """Seconds between two frames."""
         return 1 / self.robot.fps
 
-    def to_base(self, points: np.ndarray) -> np.ndarray:
-        """Transform points [..., 3] from the camera frame to the robot's base frame."""
-        inverse = np.linalg.inv(self.base_in_camera)
+    @property
+    def support_in_camera(self) -> np.ndarray:
+        """[4, 4] pose of the support frame in the camera frame."""
+        return self.base_in_camera @ self.support
+
+    def to_support(self, points: np.ndarray) -> np.ndarray:
+        """Transform points [..., 3] from the camera frame to the support frame."""
+        inverse = np.linalg.inv(self.support_in_camera)
         return points @ inverse[:3, :3].T + inverse[:3, 3]
 
     def slice_frames(self, frames: slice) -> Observation:
@@ -124,6 +134,7 @@ def make_observation(
     *,
     fps: float,
     base: np.ndarray | None = None,
+    support: np.ndarray | None = None,
     language: str = "",
     actions: np.ndarray | None = None,
     gripper_opening: np.ndarray | None = None,
@@ -139,6 +150,8 @@ def make_observation(
         camera: Camera of the image.
         fps: Frames per second of the robot's motion.
         base: [4, 4] pose of the robot's base in the world frame of the camera's pose.
+        support: [4, 4] pose of the support frame in that of the base; see `Observation`. The
+            base stands on the support if None.
         language: Task instruction.
         actions: [T, a] commands.
         gripper_opening: [T] measured gripper opening; see `Observation`.
@@ -159,6 +172,7 @@ def make_observation(
         robot_dense_points=robot_dense_points,
         link=_sample_robot(robot, ROBOT_POINTS, evenly=False)[1],
         base_in_camera=to_camera @ (np.eye(4) if base is None else base),
+        support=np.eye(4) if support is None else support,
         language=language,
         actions=actions,
         gripper_opening=gripper_opening,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kin4d.geometry.procrustes import best_rotation
+from kin4d.world.image_shifts import grid_search, linear_map, robot_centre, warp_matrices
 from kin4d.world.observation import Observation, with_robot_offset
 
 _MIN_PIXELS = 40  # of the robot, for an alignment
@@ -107,9 +108,12 @@ def align_robot(observation: Observation, config: CleanupConfig = CONFIG) -> Obs
     """The observation with its robot aligned to the first frame.
 
     Nothing is changed if the robot fits already, if too few of its pixels are visible, or if no
-    correction fits much better. Requires the first frame's geometry and the robot's `actor`.
+    correction fits much better, or if the observation says so (`keep_robot`). Requires the first
+    frame's geometry and the robot's `actor`.
     """
-    if observation.actor is None or not np.isfinite(observation.xyz).any():
+    if observation.keep_robot or observation.actor is None:
+        return observation
+    if not np.isfinite(observation.xyz).any():
         return observation
     first = observation.slice_frames(slice(1))
     shift = _search(first, config)
@@ -124,12 +128,15 @@ def _search(observation: Observation, config: CleanupConfig) -> np.ndarray | Non
     rows, columns = np.nonzero(_robot_mask(observation))
     if len(rows) < _MIN_PIXELS:
         return None
-    pixels, centre = np.stack([columns, rows, np.ones(len(rows))], -1), _robot_centre(observation)
+    pixels, centre = (
+        np.stack([columns, rows, np.ones(len(rows))], -1),
+        robot_centre(_robot_mask(observation)),
+    )
     depth = robot.xyz[0][rows, columns, 2]
 
     def error(shifts: np.ndarray) -> np.ndarray:
         """[C] m: mean depth error after shifts [C, 3]."""
-        moved = np.einsum("cij,nj->cni", _warp_matrices(shifts, centre), pixels)[..., :2]
+        moved = np.einsum("cij,nj->cni", warp_matrices(shifts, centre), pixels)[..., :2]
         u, v = np.rint(moved).astype(int).transpose(2, 0, 1)
         inside = (u >= 0) & (v >= 0) & (u < camera.width) & (v < camera.height)
         observed = observation.xyz[np.where(inside, v, 0), np.where(inside, u, 0), 2]
@@ -141,14 +148,7 @@ def _search(observation: Observation, config: CleanupConfig) -> np.ndarray | Non
     start = float(error(np.zeros((1, 3)))[0])
     if start < config.good_fit:
         return None
-    best, reach = np.zeros(3), 4
-    for step in (1 / 4, 1 / 8, 1 / 16, 1 / 32):  # of the search range
-        grid = np.arange(-reach, reach + 1) * step
-        steps = np.stack(np.meshgrid(grid, grid, grid, indexing="ij"), -1).reshape(-1, 3)
-        candidates = best + steps * _ranges(observation, config)
-        errors = error(candidates)
-        alike = errors < errors.min() + 1e-4  # m: smaller differences are pixel rounding
-        best, reach = candidates[alike].mean(0), 3
+    best = grid_search(error, _ranges(observation, config))
     return best if float(error(best[None])[0]) < config.max_error_ratio * start else None
 
 
@@ -193,23 +193,4 @@ def _ranges(observation: Observation, config: CleanupConfig) -> np.ndarray:
 
 def _linear_map(shift: np.ndarray, observation: Observation) -> np.ndarray:
     """[3, 3] map of points in the camera frame that shifts their pixels by `shift` [3]."""
-    intrinsics = observation.camera.K
-    matrix = _warp_matrices(shift[None], _robot_centre(observation))[0]
-    return np.linalg.inv(intrinsics) @ matrix @ intrinsics
-
-
-def _robot_centre(observation: Observation) -> np.ndarray:
-    """[2] px, right and down: centre of the rendered robot."""
-    return np.argwhere(_robot_mask(observation)).mean(0)[::-1]
-
-
-def _warp_matrices(shifts: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """[C, 3, 3] maps of pixels (x, y, 1): a roll about a pixel [2], then a translation."""
-    right, down, roll = shifts.T
-    c, s = np.cos(roll), np.sin(roll)
-    x, y = centre
-    matrices = np.tile(np.eye(3), (len(shifts), 1, 1))
-    matrices[:, :2, :2] = np.stack([c, -s, s, c], -1).reshape(-1, 2, 2)
-    matrices[:, 0, 2] = x - c * x + s * y + right
-    matrices[:, 1, 2] = y - s * x - c * y + down
-    return matrices
+    return linear_map(shift, observation.camera.K, robot_centre(_robot_mask(observation)))

@@ -34,11 +34,11 @@ def boxed():
     camera = replace(observation.camera, pose=np.eye(4))
     box = trimesh.creation.box((0.10, 0.12, 0.14))
     table = trimesh.creation.box((4, 4, 0.01))
-    target = observation.to_base(observation.xyz[40, 48].astype(np.float64))
+    target = observation.to_support(observation.xyz[40, 48].astype(np.float64))
     box.apply_translation([target[0], target[1], 0.07])
     table.apply_translation([0, 0, -0.005])
     both = trimesh.util.concatenate([box, table])
-    base = observation.base_in_camera
+    base = observation.support_in_camera
     visible = rasterize(both.vertices @ base[:3, :3].T + base[:3, 3], both.faces, camera)
     part_mask = (visible.face >= 0) & (visible.face < len(box.faces))
     image = np.where(part_mask[..., None], [200, 20, 20], 230).astype(np.uint8)
@@ -54,13 +54,14 @@ def _rotation_about_box(observation, box, angle):
     motion[:3, :3] = rotvec_to_matrix(torch.tensor([0.0, 0.0, angle], dtype=torch.float64)).numpy()
     centre = box.centroid
     motion[:3, 3] = centre - motion[:3, :3] @ centre
-    return observation.base_in_camera @ motion @ np.linalg.inv(observation.base_in_camera)
+    return observation.support_in_camera @ motion @ np.linalg.inv(observation.support_in_camera)
 
 
 def test_normals_are_those_of_the_sides_that_are_seen(boxed):
     observation, part_mask, _ = boxed
     normals = (
-        surface_normals(observation.xyz, part_mask)[part_mask] @ observation.base_in_camera[:3, :3]
+        surface_normals(observation.xyz, part_mask)[part_mask]
+        @ observation.support_in_camera[:3, :3]
     )
     straight = np.abs(normals).max(1)
     assert (straight > 0.99).mean() > 0.7  # all but edges
@@ -73,7 +74,7 @@ def test_quads_lie_on_the_surface(boxed):
     vertices, faces, source = pixel_quads(
         part_mask, surface_normals(observation.xyz, part_mask), observation
     )
-    placed = observation.to_base(vertices)
+    placed = observation.to_support(vertices)
     off = np.abs(placed - box.centroid) - [0.05, 0.06, 0.07]
     assert np.percentile(np.abs(off.max(1)), 80) < 0.002
     assert np.isin(source, np.flatnonzero(part_mask)).all()
@@ -127,7 +128,7 @@ def test_a_side_rotated_to_the_light_gets_brighter(boxed):
     pose, far = _rotation_about_box(observation, box, 0.8), np.full(part_mask.shape, 9.0)
     lit, flat = (one.render(pose[None], far) for one in (surfels, dark))
     sides = (
-        np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 0, 1.0]]) @ observation.base_in_camera[:3, :3].T
+        np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 0, 1.0]]) @ observation.support_in_camera[:3, :3].T
     )
     bright = brightness(sides, observation, LIGHT)
     assert bright[0] > bright[1]
@@ -137,7 +138,7 @@ def test_a_side_rotated_to_the_light_gets_brighter(boxed):
 
 def test_the_cavity_behind_a_lid_is_inside_its_box(boxed):
     observation, part_mask, box = boxed
-    placed = observation.to_base(observation.xyz.astype(np.float64))
+    placed = observation.to_support(observation.xyz.astype(np.float64))
     lid = part_mask & (placed[..., 2] > 0.13)
     walls = part_mask & ~lid
     linear = np.where(part_mask[..., None], [0.5, 0.1, 0.1], 0.8)
@@ -146,7 +147,7 @@ def test_the_cavity_behind_a_lid_is_inside_its_box(boxed):
     found = cavity_behind(lid, parent, linear, observation, LIGHT)
     assert found is not None
     assert (found.where & lid).sum() > 0.6 * lid.sum()
-    visible = observation.to_base(observation.camera.rays()[found.where] * found.depth[:, None])
+    visible = observation.to_support(observation.camera.rays()[found.where] * found.depth[:, None])
     inside = np.abs(visible - box.centroid) < [0.06, 0.07, 0.08]
     assert inside.all(1).mean() > 0.9
     assert (found.depth > observation.xyz[found.where][:, 2]).mean() > 0.95
@@ -163,7 +164,7 @@ def test_a_separate_object_has_no_parent(boxed):
 
 def _front(observation, part_mask, box):
     """The side of the box that faces the camera the most, the rest, and its outward direction."""
-    normals = surface_normals(observation.xyz, part_mask) @ observation.base_in_camera[:3, :3]
+    normals = surface_normals(observation.xyz, part_mask) @ observation.support_in_camera[:3, :3]
     sides = [np.array(side, float) for side in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0))]
     visible = [part_mask & (normals @ side > 0.9) for side in sides]
     best = int(np.argmax([one.sum() for one in visible]))
@@ -175,9 +176,9 @@ def test_a_drawer_interior_lies_within_its_cabinet(boxed):
     front, rest, _ = _front(observation, part_mask, box)
     interior = drawer_interior_behind(front, rest, observation)
     assert interior is not None
-    off = np.abs(observation.to_base(interior.vertices) - box.centroid) - [0.05, 0.06, 0.07]
+    off = np.abs(observation.to_support(interior.vertices) - box.centroid) - [0.05, 0.06, 0.07]
     assert off.max() < 0.012
-    assert np.ptp(observation.to_base(interior.vertices), axis=0).min() > 0.04
+    assert np.ptp(observation.to_support(interior.vertices), axis=0).min() > 0.04
     np.testing.assert_allclose(np.linalg.norm(interior.normals, axis=1), 1)
 
 
@@ -185,7 +186,7 @@ def test_a_drawer_interior_is_rendered_for_slides_and_not_for_rotations(boxed):
     observation, part_mask, box = boxed
     front, rest, out = _front(observation, part_mask, box)
     slid = np.eye(4)
-    slid[:3, 3] = observation.base_in_camera[:3, :3] @ (0.08 * out)
+    slid[:3, 3] = observation.support_in_camera[:3, :3] @ (0.08 * out)
     far = np.full(part_mask.shape, 9.0)
     alone, held = (PartSurfels.of([front], [parent], observation, LIGHT) for parent in (None, rest))
     assert held.interior.any()

@@ -1,7 +1,7 @@
 """DepthNet: predicts depth of the first image, for observations without measured depth.
 
-Camera and robot are known, so the network predicts log depth relative to the empty table plane at
-the robot's base.
+Camera and robot are known, so the network predicts log depth relative to the empty support
+plane.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class DepthNet(nn.Module):
 
     @torch.no_grad()
     def predict(
-        self, image: np.ndarray, robot: np.ndarray, camera: Camera, base: np.ndarray
+        self, image: np.ndarray, robot: np.ndarray, camera: Camera, support: np.ndarray
     ) -> np.ndarray:
         """[H, W, 3] float32 m in the camera frame: the point of every pixel.
 
@@ -73,21 +73,23 @@ class DepthNet(nn.Module):
             image: [H, W, 3] uint8.
             robot: [H, W, 3] m: points of the robot in that image, NaN elsewhere.
             camera: Camera of the image.
-            base: [4, 4] pose of the robot's base in the camera frame.
+            support: [4, 4] pose of the support frame in the camera frame; see `Observation`.
         """
-        predicted = self(depth_input(image, robot, camera, base)[None])[0].exp().numpy()
+        predicted = self(depth_input(image, robot, camera, support)[None])[0].exp().numpy()
         points = (predicted[..., None] * camera.rays()).astype(np.float32)
         return np.where(np.isfinite(robot), robot, points)
 
 
-def depth_input(image: np.ndarray, robot: np.ndarray, camera: Camera, base: np.ndarray) -> Tensor:
+def depth_input(
+    image: np.ndarray, robot: np.ndarray, camera: Camera, support: np.ndarray
+) -> Tensor:
     """[9, H, W] network input: colour, ray direction, table depth, robot depth and mask.
 
     Args: as of `DepthNet.predict`.
     """
-    to_base = np.linalg.inv(base)
-    directions = camera.rays() @ to_base[:3, :3].T
-    camera_position = to_base[:3, 3]
+    to_support = np.linalg.inv(support)
+    directions = camera.rays() @ to_support[:3, :3].T
+    camera_position = to_support[:3, 3]
     with np.errstate(divide="ignore", invalid="ignore"):
         table = np.where(directions[..., 2] < 0, -camera_position[2] / directions[..., 2], _FAR)
     table = np.log(np.clip(table, _NEAR, _FAR))[..., None]

@@ -1,4 +1,4 @@
-"""Training sample of the part dynamics: robot and object points of an episode, in robot base."""
+"""Training sample of the part dynamics: robot and object points of an episode, over its support."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MIN_POINTS = 4  # visible points below which a part is left out
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DynamicsSample:
-    """Points are [..., 3] m in the frame of the robot's base, whose z axis is up.
+    """Points are [..., 3] m in the support frame (see `Observation`), whose z axis is up.
 
     Attributes:
         robot_points: [T, N, 3] float32: points on the robot's surface.
@@ -86,7 +86,7 @@ def make_dynamics_sample(
     """The sample of a first frame and the motion after it, or None if it shows no part.
 
     Args:
-        robot_points: [T, N, 3] m: points on the robot's surface; all points are in its base frame.
+        robot_points: [T, N, 3] m: points on the robot's surface; all points are in one frame.
         xyz: [K, 3] m: visible points of everything but the robot, in the first frame.
         part: [K] int: the rigid part of each of these, -1 for the background.
         motions: [T, P, 4, 4]: motion of the parts since the first frame.

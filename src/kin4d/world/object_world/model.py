@@ -104,7 +104,7 @@ class ObjectWorldModel:
         robot = observation.robot
         points = np.where(robot.mask[0][..., None] > 0, robot.xyz[0], np.nan)
         predicted = self.depth.predict(
-            observation.image, points, observation.camera, observation.base_in_camera
+            observation.image, points, observation.camera, observation.support_in_camera
         )
         return replace(observation, xyz=predicted)
 
@@ -130,7 +130,7 @@ class ObjectWorldModel:
 
     def segment_parts(self, observation: Observation) -> np.ndarray:
         """[H, W] int: part of each pixel of the first frame, -1 for none."""
-        xyz = observation.to_base(observation.xyz.astype(np.float64))
+        xyz = observation.to_support(observation.xyz.astype(np.float64))
         robot = observation.robot.mask[0] > 0
         features = frame_features(observation.image, xyz, robot)
         return split_components(self.segmentation.predict(features), xyz)
@@ -151,9 +151,9 @@ class ObjectWorldModel:
             frames: Those of the robot's motion.
             path: See `make_dynamics_sample`.
         """
-        xyz = observation.to_base(observation.xyz.astype(np.float64))
+        xyz = observation.to_support(observation.xyz.astype(np.float64))
         visible = np.isfinite(xyz).all(-1) & (observation.robot.mask[0] == 0)
-        robot_points = observation.to_base(observation.robot_points[frames])
+        robot_points = observation.to_support(observation.robot_points[frames])
         measured = (observation.gripper_opening, observation.ee_tracking_error)
         opening, error = (None if one is None else one[frames] for one in measured)
         still = np.tile(np.eye(4), (len(robot_points), max(int(part.max()) + 1, 0), 1, 1))
@@ -284,11 +284,11 @@ class ObjectWorldModel:
 
 
 def poses_in_camera(observation: Observation, poses: np.ndarray) -> np.ndarray:
-    """[..., 4, 4] motions in the camera frame of motions [..., 3, 4] in the base frame."""
+    """[..., 4, 4] motions in the camera frame of motions [..., 3, 4] in the support frame."""
     whole = np.tile(np.eye(4), (*poses.shape[:-2], 1, 1))
     whole[..., :3, :] = poses
-    base = observation.base_in_camera
-    return base @ whole @ np.linalg.inv(base)
+    support = observation.support_in_camera
+    return support @ whole @ np.linalg.inv(support)
 
 
 _NETWORKS = {

@@ -41,7 +41,7 @@ class ObjectRollout:
         self._shows_parts = model.dynamics_sample(first, self._part) is not None
         if not self._shows_parts:
             self._part = np.full_like(self._part, BACKGROUND)
-        self._path = first.to_base(first.robot_points)
+        self._path = first.to_support(first.robot_points)
         self._count = max(int(self._part.max()) + 1, 0)
         self._state: RolloutState | None = None
         self._moving = np.zeros(0, int)
@@ -74,7 +74,7 @@ class ObjectRollout:
         motions = np.tile(np.eye(4), (len(observation) - _NEW.start, self._count, 1, 1))
         if not self._shows_parts:
             return motions
-        new = observation.to_base(observation.robot_points[_NEW])
+        new = observation.to_support(observation.robot_points[_NEW])
         self._path = np.concatenate([self._path, new])
         sample = self._model.dynamics_sample(
             observation, self._part, frames=slice(1, None), path=self._path

@@ -71,7 +71,7 @@ def continue_rollout(
 
     Args:
         dynamics: The network.
-        robot_points: [T, N, 3] m: surface points of the robot, in its base frame.
+        robot_points: [T, N, 3] m: surface points of the robot, in the support frame.
         parts: [P, M, 3] m: points of the parts in the first frame.
         others: [S, 3] m: all visible points besides the robot, in the first frame.
         owner: [S] the part of each of these, -1 for the background.

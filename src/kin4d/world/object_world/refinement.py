@@ -75,9 +75,9 @@ class RefineNet(nn.Module):
 
 def refine_input(observation: Observation, composite: CompositeFrame) -> Tensor:
     """[19, H, W] network input: a composited frame, the first frame, and masks."""
-    now = frame_features(composite.rgb, observation.to_base(composite.xyz), composite.robot)
+    now = frame_features(composite.rgb, observation.to_support(composite.xyz), composite.robot)
     robot = observation.robot.mask[0] > 0
-    first = frame_features(observation.image, observation.to_base(observation.xyz), robot)
+    first = frame_features(observation.image, observation.to_support(observation.xyz), robot)
     planes = [composite.moved, composite.guessed, composite.shadow]
     flags = torch.from_numpy(np.stack(planes).astype(np.float32))
     return torch.cat([now, first, flags])

@@ -123,7 +123,7 @@ def frame_features(image: np.ndarray, xyz: np.ndarray, robot: np.ndarray) -> Ten
 
     Args:
         image: [H, W, 3] uint8.
-        xyz: [H, W, 3] m in the robot's base frame; NaN where unknown.
+        xyz: [H, W, 3] m in the support frame; NaN where unknown.
         robot: [H, W] bool: robot mask.
     """
     known = np.isfinite(xyz).all(-1, keepdims=True)

@@ -76,13 +76,13 @@ def cavity_behind(
         config: What counts as a cavity.
     """
     where = dilate(part_mask) & ~parent & np.isfinite(observation.xyz).all(-1)
-    points = observation.to_base(observation.xyz[where].astype(np.float64))
-    parent_points = observation.to_base(observation.xyz[parent].astype(np.float64))
-    part_points = observation.to_base(observation.xyz[part_mask].astype(np.float64))
+    points = observation.to_support(observation.xyz[where].astype(np.float64))
+    parent_points = observation.to_support(observation.xyz[parent].astype(np.float64))
+    part_points = observation.to_support(observation.xyz[part_mask].astype(np.float64))
     box = UprightBox.of(parent_points)
     if box.aspect_ratio < config.min_aspect:
         box = UprightBox.of(np.concatenate([parent_points, part_points]))
-    camera_position = observation.to_base(np.zeros(3))
+    camera_position = observation.to_support(np.zeros(3))
     direction = points - camera_position
     enter, leave, front, side = box.intersect_rays(camera_position, direction)
     distance = np.linalg.norm(direction, axis=1)
@@ -93,7 +93,7 @@ def cavity_behind(
         return None
     normal = box.axes[side]
     normal *= np.where((normal * direction).sum(1) > 0, -1.0, 1.0)[:, None]
-    normal = normal @ observation.base_in_camera[:3, :3].T
+    normal = normal @ observation.support_in_camera[:3, :3].T
     lit = brightness(surface_normals(observation.xyz, parent)[parent], observation, light)
     albedo = (linear[parent] / lit[:, None]).mean(0)
     inside = where.copy()

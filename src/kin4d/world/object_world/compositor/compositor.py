@@ -67,7 +67,9 @@ class Compositor:
         self._shadows = Shadows(observation, part >= 0)
         object_points = observation.xyz[known & ~robot & (part >= 0)].astype(np.float64)
         self.light = self._shadows.estimate_light(
-            observation.to_base(np.concatenate([observation.robot_dense_points[0], object_points]))
+            observation.to_support(
+                np.concatenate([observation.robot_dense_points[0], object_points])
+            )
         )
         self._robot_rgb = relight(observation, self.light)
         static_ids = np.setdiff1d(part[part >= 0], moving)
@@ -95,7 +97,7 @@ class Compositor:
             if cavity is not None:
                 depth[cavity.where], self._unshadowed[cavity.where] = cavity.depth, cavity.colour
         self.xyz = (depth[..., None] * observation.camera.rays()).astype(np.float32)
-        self._table = np.abs(observation.to_base(self.xyz)[..., 2]) < TABLE_TOLERANCE
+        self._table = np.abs(observation.to_support(self.xyz)[..., 2]) < TABLE_TOLERANCE
 
     def with_observation(self, observation: Observation) -> Compositor:
         """The same first frame and parts with other frames of the robot."""
@@ -151,7 +153,9 @@ class Compositor:
             for points, pose in zip(self._points, poses, strict=True)
         ]
         points = np.concatenate([self.observation.robot_dense_points[frame], *moved])
-        return self._shadows.cast(self.observation.to_base(points), self.light.direction[None])[0]
+        return self._shadows.cast(self.observation.to_support(points), self.light.direction[None])[
+            0
+        ]
 
 
 def parts_that_moved(xyz: np.ndarray, part: np.ndarray, motions: np.ndarray) -> np.ndarray:

@@ -71,7 +71,7 @@ def drawer_interior_behind(
         config: Assumed proportions.
     """
     front, cabinet = (
-        observation.to_base(observation.xyz[mask].astype(np.float64))
+        observation.to_support(observation.xyz[mask].astype(np.float64))
         for mask in (part_mask, parent)
     )
     box = UprightBox.of(cabinet)
@@ -94,8 +94,8 @@ def drawer_interior_behind(
     )
     positions[:, 2] = low[2] + config.height * (high - low)[2] * corners[:, 2]
     vertices = (
-        positions @ box.axes @ observation.base_in_camera[:3, :3].T
-        + observation.base_in_camera[:3, 3]
+        positions @ box.axes @ observation.support_in_camera[:3, :3].T
+        + observation.support_in_camera[:3, 3]
     )
     first = 4 * np.arange(len(_SIDES))[:, None]
     faces = np.concatenate([first + np.array(half) for half in ((0, 1, 2), (0, 2, 3))])

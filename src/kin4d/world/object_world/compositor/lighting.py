@@ -16,7 +16,7 @@ from kin4d.render.shading import Lights, to_srgb
 from kin4d.world.observation import Observation
 
 TABLE_TOLERANCE = 0.008
-"""Metres from the plane of the robot's base within which points are on the table."""
+"""Metres from the support plane within which points are on the table."""
 _MIN_CORRELATION = 0.12  # below it no light is assumed
 _AZIMUTHS, _TILTS = 16, (15.0, 27.0, 39.0, 51.0, 63.0)
 _REFINE_DEGREES = (6.0, 3.0, 1.5)  # around the best direction, coarse to fine
@@ -29,7 +29,7 @@ class Light:
     """A directional light over the table.
 
     Attributes:
-        direction: [3] unit vector towards it, in the frame of the robot's base.
+        direction: [3] unit vector towards it, in the support frame.
         shadow_strength: Share of the table's brightness that a shadow removes; 0 if there is no
             light.
     """
@@ -42,18 +42,18 @@ class Shadows:
     """Casts shadows on the table of an observation.
 
     Args:
-        observation: Its robot's base is on the table.
+        observation: The first frame.
         occupied: [H, W] bool: pixels of the first frame that show an object.
     """
 
     def __init__(self, observation: Observation, occupied: np.ndarray) -> None:
         self._observation = observation
-        position = observation.to_base(observation.xyz.astype(np.float64))
+        position = observation.to_support(observation.xyz.astype(np.float64))
         robot = observation.robot.mask[0] > 0
         self.table = (np.abs(position[..., 2]) < TABLE_TOLERANCE) & ~robot & ~occupied
 
     def cast(self, points: np.ndarray, keys: np.ndarray) -> np.ndarray:
-        """[C, H, W] float32 from 0 to 1: shadows of points [N, 3] m (base) for lights [C, 3]."""
+        """[C, H, W] float32 from 0 to 1: shadows of points [N, 3] (m) for lights [C, 3]."""
         from scipy.ndimage import gaussian_filter, uniform_filter
 
         observation, camera = self._observation, self._observation.camera
@@ -61,7 +61,7 @@ class Shadows:
         slant = keys / keys[:, 2:]
         flat = above[None] - slant[:, None] * above[None, :, 2:]
         camera_points = (
-            flat @ observation.base_in_camera[:3, :3].T + observation.base_in_camera[:3, 3]
+            flat @ observation.support_in_camera[:3, :3].T + observation.support_in_camera[:3, 3]
         )
         pixels = camera_points @ camera.K.T
         in_front = pixels[..., 2] > 1e-3
@@ -75,7 +75,7 @@ class Shadows:
         return gaussian_filter(hard.astype(np.float32), (0, *[camera.height / _BLUR_FRACTION] * 2))
 
     def estimate_light(self, points: np.ndarray) -> Light:
-        """Estimate the light of the first frame from shadow-casting `points` [N, 3] m (base)."""
+        """Estimate the light of the first frame from shadow-casting `points` [N, 3] m."""
         keys, best = _directions(), 0
         no_light = Light(keys[0], 0.0)
         if self.table.sum() < 200:
@@ -99,7 +99,7 @@ class Shadows:
 
 def brightness(normals: np.ndarray, observation: Observation, light: Light) -> np.ndarray:
     """[N] brightness of a white surface with unit normals [N, 3] in the camera frame."""
-    rotation = observation.base_in_camera[:3, :3]
+    rotation = observation.support_in_camera[:3, :3]
     lights = Lights(key=light.direction, up=np.array([0.0, 0.0, 1.0]))
     height = 0.5 + 0.5 * normals @ (rotation @ lights.up)
     sky = lights.floor_power + (lights.sky_power - lights.floor_power) * height
@@ -110,7 +110,7 @@ def relight(observation: Observation, light: Light, *, threads: int | None = 1) 
     """[T, H, W, 3] uint8: the robot in the light and brightness of the first frame."""
     rendered, actor, camera = observation.robot, observation.actor, observation.camera
     if light.shadow_strength > 0 and actor is not None:
-        to_world = camera.pose @ observation.base_in_camera
+        to_world = camera.pose @ observation.support_in_camera
         key = to_world[:3, :3] @ light.direction
         lights = Lights(key=key, up=to_world[:3, 2])
         rendered = render_instances(

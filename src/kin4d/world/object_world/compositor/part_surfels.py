@@ -105,7 +105,7 @@ class PartSurfels:
             colour = clean_colours(linear, part_mask).reshape(-1, 3)[source]
             lit = brightness(normals.reshape(-1, 3)[source], observation, light)
             upright = (
-                np.abs(normals.reshape(-1, 3)[source] @ observation.base_in_camera[:3, 2])
+                np.abs(normals.reshape(-1, 3)[source] @ observation.support_in_camera[:3, 2])
                 < _HORIZONTAL_COS
             )
             for copy, kept in _hidden_side_copies(vertices, faces, upright, observation):
@@ -223,7 +223,7 @@ def _hidden_side_copies(
     The first is the identity with all faces.
     """
     yield np.eye(4), np.ones(len(faces), bool)
-    centre = UprightBox.of(observation.to_base(vertices)).centre
+    centre = UprightBox.of(observation.to_support(vertices)).centre
     depth = np.nan_to_num(observation.xyz[..., 2], nan=0.0)
     nearest = minimum_filter(depth, 3, mode="nearest")
     camera = observation.camera
@@ -231,7 +231,9 @@ def _hidden_side_copies(
         rotation = np.eye(4)
         rotation[:3, :3] = np.diag(np.array(signs) * _SHRINK)
         rotation[:3, 3] = centre - rotation[:3, :3] @ centre
-        rotation = observation.base_in_camera @ rotation @ np.linalg.inv(observation.base_in_camera)
+        rotation = (
+            observation.support_in_camera @ rotation @ np.linalg.inv(observation.support_in_camera)
+        )
         transformed = vertices @ rotation[:3, :3].T + rotation[:3, 3]
         in_front = transformed[:, 2] > 1e-3
         image = transformed @ camera.K.T
