@@ -128,8 +128,10 @@ def imagine(
     ):
         _check_type(name, value, kinds)
     body = _load_body(robot, base_pose, gripper, gripper_link)
-    view = camera if isinstance(camera, Camera) else None
-    view = view or Camera.load(camera, convention=camera_convention)
+    if isinstance(camera, Camera):
+        view = camera
+    else:
+        view = Camera.load(camera, convention=camera_convention)
     rgb = image if isinstance(image, np.ndarray) else read_image(image)
     model = load_world_model(weights) if isinstance(weights, str | Path) else weights
     _check_size("image", rgb, view)

@@ -1,4 +1,4 @@
-"""Rows of the table: what a model is given of scenes that nobody trained it on."""
+"""Rows of the table: what a model is given of scenes it was never trained on."""
 
 from __future__ import annotations
 
