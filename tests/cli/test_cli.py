@@ -19,6 +19,7 @@ from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.mesh_ops import concatenate_meshes
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.geometry.primitives import box
+from kin4d.objects.procedural.categories import make_object
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -64,6 +65,22 @@ def test_a_scene_is_split_and_articulate_says_so(capsys, tmp_path: Path) -> None
     assert code == 0
     assert "2 parts with a gap" in err
     assert "--split" in err
+
+
+def test_articulate_prints_and_draws_other_joints(capsys, tmp_path: Path) -> None:
+    mesh = save_mesh(make_object("cabinet", 2).body().rest, tmp_path / "cabinet.obj")
+    target = tmp_path / "cabinet.urdf"
+    code, out, _ = run(capsys, "articulate", mesh, "-o", target, "--alternatives", "--json")
+    assert code == 0
+    parts = json.loads(out)["parts"]
+    assert parts
+    for joints in parts:
+        assert 1 <= len(joints) <= 4
+        assert all(0 <= joint["probability"] <= 1 for joint in joints)
+    code, out, _ = run(capsys, "articulate", mesh, "-o", target, "--sample", 5, "--alternatives")
+    assert code == 0
+    assert "or " in out
+    assert target.exists()
 
 
 def test_inspect_repair_says_what_it_did(capsys, tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ import torch
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box, sphere
-from kin4d.neurok.articulate import ArticulateConfig, articulate
+from kin4d.neurok.articulate import articulate
 from kin4d.neurok.joint_decoding import DecodingConfig
+from kin4d.neurok.joint_distribution import ArticulateConfig, predict_joints
 from kin4d.neurok.joint_pretrained import MODEL, VERSION
 from kin4d.neurok.joint_prior import PRESETS, JointPrior
 from kin4d.neurok.piece_grouping import GroupingConfig
@@ -96,3 +97,36 @@ def test_odd_meshes_give_bodies(mesh: Mesh, untrained: Path) -> None:
 def test_weights_of_another_model_are_refused() -> None:
     with pytest.raises(InputError, match="another model"):
         articulate(box((1, 1, 1)), Path("src/kin4d/weights/neurok-small.safetensors"))
+
+
+def test_bodies_are_drawn_from_the_distribution(untrained: Path) -> None:
+    mesh = make_object("cabinet", 2).body().rest
+    found = predict_joints(mesh, untrained, config=ANY)
+    assert len(found) == len(found.joints()) > 1
+    for part, (joints, stated) in enumerate(zip(found.joints(), found.probabilities, strict=True)):
+        assert [joint.probability for joint in joints] == list(stated)
+        assert all(joint.parent < part for joint in joints)
+    likeliest = found.body()
+    assert likeliest.confidence == max(stated[0] for stated in found.probabilities)
+    drawn = [found.sample_body(seed=seed, mass=2.0) for seed in range(12)]
+    again = found.sample_body(seed=3, mass=2.0)
+    np.testing.assert_array_equal(again.part, drawn[3].part)
+    axes = {np.round([spec.axis for spec in body.joint_specs], 6).tobytes() for body in drawn}
+    assert len(axes) > 6
+    for body in drawn:
+        assert float(body.mass.sum()) == pytest.approx(2.0, rel=1e-3)
+        assert torch.isfinite(body.vertices(body.q0)).all()
+
+
+def test_a_certain_part_always_hangs_on_its_one_joint(untrained: Path) -> None:
+    from dataclasses import replace
+
+    mesh = make_object("cabinet", 2).body().rest
+    found = predict_joints(mesh, untrained, config=ANY)
+    sure = tuple((1.0, *[0.0] * (len(part.joints) - 1)) for part in found.parts)
+    certain = replace(found, probabilities=sure)
+    wanted = {tuple(np.round(spec.axis, 9)) for spec in certain.body().joint_specs}
+    for seed in range(4):
+        drawn = certain.sample_body(seed=seed)
+        assert len(drawn.joint_specs) == len(found)
+        assert {tuple(np.round(spec.axis, 9)) for spec in drawn.joint_specs} == wanted

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import tyro
 
 from kin4d.cli.output import print_result, print_warning, warn_of_several_objects
-from kin4d.cli.ranges import Metres
+from kin4d.cli.ranges import Metres, Seed
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import load
 
@@ -23,6 +23,8 @@ def articulate_command(
     corrections: Path | None = None,
     save_joints: Path | None = None,
     pictures: Path | None = None,
+    sample: Seed | None = None,
+    alternatives: bool = False,
     weights: str = "small",
     up: UpAxis | None = None,
     size: Metres | None = None,
@@ -40,6 +42,9 @@ def articulate_command(
         corrections: A JSON file that changes joints and parts; see the docs' "Articulate a mesh".
         save_joints: Write the joints and parts here, in the format of --corrections.
         pictures: A folder for an image of each joint, at rest and open, and one of the pieces.
+        sample: Draw the joints from what the network holds possible, with this seed, instead of
+            taking the likeliest: each part hangs on one of its joints, or on none.
+        alternatives: Print the other joints that each part may have, too.
         weights: A name that ships, a file, a folder or a hub id.
         up: The axis that points up in the file; y by default, or what a DAE file states.
         size: Metres of the diagonal of its bounding box; the file's own if not given.
@@ -47,16 +52,27 @@ def articulate_command(
         json: Print JSON for machines.
     """
     from kin4d.bodies.corrections import read_corrections, to_corrections, write_corrections
+    from kin4d.dynamics.materials import Material
+    from kin4d.dynamics.materials import material as material_of
     from kin4d.errors import InputError
     from kin4d.export.articulated import check_suffix, write_articulated
     from kin4d.geometry.io.mesh_file import READS
+    from kin4d.neurok import predict_joints
 
     if mesh.suffix.lower() not in READS:
         raise InputError(f"{mesh} is not a mesh file", allowed=", ".join(READS))
     check_suffix(output)
     changes = read_corrections(corrections) if corrections is not None else {}
     body = load(mesh, body_type="articulated", weights=weights, up=up, size=size, material=material)
-    body = cast("SegmentedBody", body).corrected(changes)  # what this body type is
+    body = cast("SegmentedBody", body)  # what this body type is
+    others: list[list[JointSpec]] = []
+    if alternatives or sample is not None:
+        found = predict_joints(body.rest, weights)
+        others = found.joints() if alternatives else []
+        if sample is not None:
+            mass = material_of(material or Material()).mass_of(body.rest)
+            body = found.sample_body(seed=sample, mass=mass)
+    body = body.corrected(changes)
     warn_of_several_objects(body.rest)
     if not body.joint_specs:
         print_warning("no part moves: add one with --corrections")
@@ -75,13 +91,36 @@ def articulate_command(
         "confidence": body.confidence,
         "written": [str(path) for path in written],
     }
-    print_result(_text(body, joints, written), data, as_json=json)
+    if alternatives:
+        data["parts"] = [[_row(spec) for spec in part] for part in others]
+    print_result(_text(body, joints, others, written), data, as_json=json)
 
 
-def _text(body: SegmentedBody, joints: list[JointSpec], written: list[Path]) -> str:
+def _row(spec: JointSpec) -> dict[str, Any]:
+    import numpy as np
+
+    from kin4d.bodies.corrections import joint_type
+
+    return {
+        "type": joint_type(spec),
+        "axis": spec.axis.tolist(),
+        "pivot": spec.point.tolist(),
+        "limits": [float(x) if np.isfinite(x) else None for x in spec.limits],
+        "probability": spec.probability,
+    }
+
+
+def _text(
+    body: SegmentedBody, joints: list[JointSpec], others: list[list[JointSpec]], written: list[Path]
+) -> str:
     width = max([len(spec.name) for spec in joints], default=0)
     lines = [f"{len(joints)} joint{'s' * (len(joints) != 1)}, {float(body.mass.sum()):.3g} kg"]
     lines += [f"  {spec.name:{width}}  {describe(spec)}" for spec in joints]
+    if others:
+        lines.append("all joints each part may have, parts before what they carry:")
+    for part in others:
+        lines += [f"  {part[0].name}  {describe(part[0])}"]
+        lines += [f"  {'or':{len(part[0].name)}}  {describe(spec)}" for spec in part[1:]]
     return "\n".join([*lines, "written: " + ", ".join(str(path) for path in written)])
 
 

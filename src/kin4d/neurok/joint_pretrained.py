@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kin4d.neurok.joint_decoding import PartHypotheses
+from kin4d.neurok.joint_decoding import JointHypothesis, PartHypotheses
 from kin4d.neurok.joint_prior import JointPrior, JointPriorConfig
 from kin4d.reading import reading
 from kin4d.training.build import build_from_weights
@@ -39,16 +39,16 @@ class CalibratedPrior:
     weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
     offset: float = 0.0
 
-    def probability(self, part: PartHypotheses) -> float:
-        """That the true object can make the motion of the part's likeliest joint."""
-        odds = float(evidence(part) @ np.array(self.weights)) + self.offset
+    def probability(self, part: PartHypotheses, joint: JointHypothesis | None = None) -> float:
+        """That the true object makes the motion of a joint of a part, by default the likeliest."""
+        odds = float(evidence(part, joint) @ np.array(self.weights)) + self.offset
         return float(1 / (1 + np.exp(-odds)))
 
 
-def evidence(part: PartHypotheses) -> np.ndarray:
-    """[4] log odds: that a part moves, that its pieces are one part, that it moves by its likeliest
-    joint, and that it can go as far."""
-    joint = part.joints[0]
+def evidence(part: PartHypotheses, joint: JointHypothesis | None = None) -> np.ndarray:
+    """[4] log odds: that a part moves, that its pieces are one part, that it moves by a joint (by
+    default its likeliest), and that it can go as far."""
+    joint = joint or part.joints[0]
     stated = [part.moves, part.together, joint.probability, joint.range_probability]
     p = np.clip(stated, 1e-3, 1 - 1e-3)
     return np.log(p / (1 - p))

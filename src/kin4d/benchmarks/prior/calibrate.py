@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,8 @@ from scipy.optimize import minimize
 from kin4d.benchmarks.prior.cases import FUSED, prior_case_specs
 from kin4d.benchmarks.prior.comparison import Comparison
 from kin4d.benchmarks.prior.motion_scores import POINTS, MotionScores
-from kin4d.neurok.articulate import ArticulateConfig, body_of_parts
-from kin4d.neurok.joint_decoding import decode_joints
+from kin4d.neurok.joint_distribution import predict_joints
 from kin4d.neurok.joint_pretrained import calibrate_weights, evidence, joint_prior_from_pretrained
-from kin4d.neurok.mesh_pieces import cut_mesh
 from kin4d.progress import track
 
 
@@ -29,15 +28,16 @@ def calibrate_on_dev(
         count: Objects of each set.
         seed: Of objects and states.
     """
-    prior, config = joint_prior_from_pretrained(file), ArticulateConfig()
+    prior = joint_prior_from_pretrained(file)
     specs = prior_case_specs(count=count, objects=objects, split="dev", seed=seed)
     stated, right = [np.zeros((0, 4))], [np.zeros(0, bool)]
     for spec in track([one for one in specs if FUSED not in one.group], "calibrating"):
         case = spec.make(seed=seed)
-        cut = cut_mesh(case.mesh, config.pieces)
-        parts = decode_joints(prior.model, cut.batch(), config.decoding)
+        predicted = predict_joints(case.mesh, prior)
+        parts = predicted.parts
         # Equal probabilities leave the parts in their order.
-        body = body_of_parts(case.mesh, cut, parts, [1.0] * len(parts), config=config)
+        equal = tuple((1.0,) * len(part.joints) for part in parts)
+        body = replace(predicted, probabilities=equal).body()
         found = Comparison.of(body, case.face_link, case.joints, count=POINTS, seed=case.seed)
         right.append(MotionScores.of(found).correct)
         stated += [evidence(part)[None] for part in parts]
