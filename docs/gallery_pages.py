@@ -16,6 +16,7 @@ from kin4d.cli import main
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "gallery"
+EPISODES = "src/kin4d/assets/episodes"
 TOY, CLOTH = "examples/scenes/toy.obj", "examples/scenes/cloth.obj"
 
 
@@ -164,6 +165,22 @@ SECTIONS: dict[str, tuple[GalleryPage, ...]] = {
         GalleryPage(
             "lift_toy", "A hand lifts a soft toy", "kin4d simulate examples/scenes/lift_toy.yaml"
         ),
+    ),
+    "Imagined worlds": tuple(
+        GalleryPage(
+            f"imagined_{name}",
+            f"{caption}: what happened, the robot drawn over the first image, and what the shipped"
+            " world model imagines",
+            f"kin4d view {EPISODES} --episode {number}",
+        )
+        for number, (name, caption) in enumerate(
+            (
+                ("stack", "A cube is stacked"),
+                ("place", "A mug is put onto a plate"),
+                ("button", "A button is pressed"),
+                ("drawer", "A drawer is opened"),
+            )
+        )
     ),
 }
 

@@ -18,5 +18,6 @@ BENCHMARKS: dict[str, str] = {
     "envs": "steps per second of the environments, alone and eight in parallel",
     "policy": "policies from the same starts in truth and in imagination",
     "reliability": "damaged files, kills, servers under load, long runs, same bits, workers",
+    "viewer": "from the command to an interactive page, and frames a second in a browser",
     "robot": "forward and inverse kinematics, pointmaps and scans, against other libraries",
 }

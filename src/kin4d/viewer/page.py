@@ -129,15 +129,17 @@ class Page:
 
     def floor(self, bounds: np.ndarray) -> None:
         """A grid under a box [2, 3] (m), and cameras that see all of the box."""
-        origin, reach = bounds.mean(0), 2 * float(np.ptp(bounds, axis=0).max())
-        width = max(reach, 1e-6)
-        self.scene.add_grid(
+        origin, reach = bounds.mean(0), max(float(np.ptp(bounds, axis=0).max()), 1e-6)
+        # Lines, because a plane that is shaded per pixel costs as much as the object on it.
+        at = np.linspace(-reach, reach, 21)
+        along = np.stack([np.column_stack([at, one + 0 * at]) for one in (-reach, reach)], 1)
+        ends = np.concatenate([along, along[..., ::-1]])
+        self.scene.add_line_segments(
             "/floor",
-            width=width,
-            height=width,
-            cell_size=width / 20,
-            section_size=width / 4,
-            plane="xy",
+            np.concatenate([ends, np.zeros((len(ends), 2, 1))], 2).astype(np.float32),
+            (190, 192, 196),
+            thickness=1.0,
+            thickness_units="screen",
             position=(*origin[:2].tolist(), float(bounds[0, 2])),
         )
         distance = 0.9 * max(float(np.linalg.norm(np.ptp(bounds, axis=0))), 1e-6)
