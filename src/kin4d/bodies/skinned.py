@@ -13,6 +13,7 @@ from kin4d.bodies.body import require_coordinates
 from kin4d.bodies.segmented import SegmentedBody
 from kin4d.bodies.skin_distortion import SkinDistortion
 from kin4d.errors import InputError
+from kin4d.geometry.lattice import signed_volume
 from kin4d.geometry.sampling import (
     SurfaceSamples,
     farthest_points,
@@ -26,6 +27,8 @@ _INFLUENCES = 4  # bones that a vertex follows
 _SPREAD = 0.45  # standard deviation of random coordinates, of the way to their limits
 _FINE = 16  # surface samples for each mass point
 _LEAST = 1e-4  # of a vertex: smaller shares are none
+_VOLUME = 0.12  # by which the enclosed volume of random states may change
+_HOLLOW = 0.01  # of the bounding box: surfaces that enclose less volume have none to keep
 
 
 class SkinnedBody:
@@ -75,10 +78,9 @@ class SkinnedBody:
         self._used = torch.from_numpy(used)
         names = tuple(tree.links[i].name for i in used)
         self.skin = Skin(joints=joints, weights=self._shares, names=names)
-        samples = sample_surface(self.rest, mass_points, seed=seed)
-        self.mass = torch.from_numpy(sample_masses(self.rest, samples.face, float(tree.mass.sum())))
-        self.mass_samples = samples
-        self._points = self.probe(samples)
+        self.mass_samples, mass = self._lump_masses(mass_points, seed)
+        self.mass = torch.from_numpy(mass)
+        self._points = self.probe(self.mass_samples)
         self._distortion = SkinDistortion.of(self.rest)
         self._max_distortion = max_distortion
 
@@ -145,18 +147,28 @@ class SkinnedBody:
 
     def sample(self, count: int, *, seed: int = 0) -> Tensor:
         """[count, k] random states, normal about rest and within the limits; those that stretch or
-        crush the skin too much are taken back towards rest until they do not."""
+        crush the skin too much, or change its volume, are taken back towards rest until they do
+        not."""
         generator = torch.Generator().manual_seed(seed)
         noise = torch.randn(count, len(self.q0), generator=generator, dtype=torch.float64)
         low, high = self.limits.T - self.q0
         offset = (_SPREAD * torch.where(noise < 0, -low, high) * noise).clamp(low, high)
         for row in offset:
             for _ in range(12):
-                moved = self.vertices(self.q0 + row).numpy()
-                if self._distortion.share(moved) <= self._max_distortion:
+                if self._is_plausible(self.vertices(self.q0 + row).numpy()):
                     break
                 row *= 0.85
         return self.q0 + offset
+
+    def _is_plausible(self, vertices: np.ndarray) -> bool:
+        """Whether few edges are distorted at vertices [V, 3] (m), and the volume is about kept."""
+        if self._distortion.share(vertices) > self._max_distortion:
+            return False
+        rest = signed_volume(self.rest)
+        if abs(rest) < _HOLLOW * np.ptp(self.rest.bounds, axis=0).prod():
+            return True
+        now = signed_volume(self.rest.replace_vertices(vertices))
+        return abs(now / rest - 1) <= _VOLUME
 
     def placed(self, pose: np.ndarray) -> SkinnedBody:
         """The same body moved by the rigid transform `pose` [4, 4]."""

@@ -3,7 +3,8 @@
 The starts nearest to the target are optimised, and coordinates that hardly improve the fit go back
 to rest. A body of parts is then refined: every piece of the surface is assigned to the part that
 brings it nearest to the target, or to none where it is nearer at rest; a piece that no part brings
-near becomes a part of its own; and the fit goes on from there in finer coordinates.
+near becomes a part of its own; and the fit goes on from there in finer coordinates. Skeletons in
+a skin, whose joints all move a little, have a search of their own (`skin_fit`).
 """
 
 from __future__ import annotations
@@ -16,11 +17,19 @@ from scipy.spatial import KDTree
 from torch import Tensor
 
 from kin4d.bodies.body import Body
-from kin4d.bodies.capabilities import InitialGuesses, PartFittable, WideSearch, surface_map
+from kin4d.bodies.capabilities import (
+    BlendedTree,
+    InitialGuesses,
+    PartFittable,
+    WideSearch,
+    fixed_base,
+    surface_map,
+)
 from kin4d.errors import InputError
 from kin4d.fitting.config import CONFIG, FitConfig
 from kin4d.fitting.icp import IcpSolver
 from kin4d.fitting.reassign import reassign_parts
+from kin4d.fitting.skin_fit import fit_skin
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import sample_surface
 
@@ -65,15 +74,21 @@ def fit(
         target: A mesh, or points [M, 3] (m) in any order, in the body's frame. Noise and outliers
             are tolerated.
         partial: The target shows only some of the surface: the rest does not count.
-        starts: [S, k] coordinates to begin from, instead of guesses.
+        starts: [S, k] coordinates to begin from, instead of guesses; a skeleton begins at rest.
         config: Iterations, weights and thresholds.
         seed: Of sampling.
     """
     points = _target_points(target, config, seed)
     solver = _solver(body, points, partial, config, seed)
     rest_error = float(solver.errors(body.q0[None])[0])
-    first = _starts(body, points, seed) if starts is None else starts
-    q, error, errors = _descend(solver, body.q0, rest_error, first)
+    if isinstance(fixed_base(body), BlendedTree):
+        shape = target if isinstance(target, Mesh) else points
+        first = body.q0[None] if starts is None else starts
+        q, errors = fit_skin(body, shape, first, partial=partial, seed=seed)
+        error = float(solver.errors(q[None])[0])
+    else:
+        first = _starts(body, points, seed) if starts is None else starts
+        q, error, errors = _descend(solver, body.q0, rest_error, first)
     if isinstance(body, PartFittable) and body.parts is not None and not partial:
         body, q, error = _refine_parts(body, q, error, rest_error, points, config, seed)
     moved = (q != body.q0).tolist()

@@ -26,12 +26,13 @@ class SkeletonConfig:
     Attributes:
         min_length: Of a branch beyond the ball around the skeleton it leaves, in units of the
             solid's extent.
-        min_ratio: The same, in radii of that ball: bumps and corners are no branches.
+        min_ratio: The same, in radii of the largest ball on its way: bumps and corners are no
+            branches.
         max_branches: At most, the longest first.
     """
 
     min_length: float = 0.07
-    min_ratio: float = 0.8
+    min_ratio: float = 1.2
     max_branches: int = 24
 
 
@@ -84,7 +85,8 @@ def curve_skeleton(
         excess = growth.distance - growth.reach
         tip = int(np.argmax(excess))
         path = growth.path_to(tip)
-        ball = growth.radius_at(path[0])
+        # Not that of where it leaves alone: the corners of a cubic head are near its thin neck too.
+        ball = max(growth.radius_at(path[0]), float(solid.depth[path].max()))
         if excess[tip] < config.min_length * extent:
             break
         if excess[tip] < config.min_ratio * ball:

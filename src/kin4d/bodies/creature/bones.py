@@ -23,7 +23,7 @@ class BoneConfig:
         blend: Half the length of line over which a joint bends, in radii there.
     """
 
-    spacing: float = 0.11
+    spacing: float = 0.135
     root: float = 0.7
     end: float = 0.7
     blend: float = 0.8
