@@ -1,8 +1,8 @@
 """Does every loader end in a result or an error that says what is wrong?
 
 Small valid inputs of every loader are damaged, byte by byte and in their structure, and read in
-child processes: each within 10 s of processor time and 2 GB. What ends otherwise is a stray: another exception, a
-crash of the process, or more time.
+child processes: each within 10 s of processor time and 2 GB. What ends otherwise is a stray:
+another exception, a crash of the process, or more time.
 """
 
 from __future__ import annotations

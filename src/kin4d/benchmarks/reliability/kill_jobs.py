@@ -101,16 +101,11 @@ JOBS: dict[str, Job] = {
         ),
         "bytes",
     ),
-    "data episodes": Job(
-        partial(
-            _command,
-            "data episodes -o {output} --count 2 --task push --frames 9 --size 32 32 "
-            "--per-shard 1 --workers 1",
-        ),
-        "bytes",
-    ),
-    "train neurok": Job(_neurok, "training"),
+    "export glb": Job(partial(_command, "animate bottle -o {output}/a.glb"), "bytes"),
+    "export frames": Job(partial(_command, "animate bottle -o {output}/frames"), "bytes"),
+    "export lerobot": Job(partial(_command, "data export {episodes} -o {output}"), "bytes", True),
     "train joint-prior": Job(_joint_prior, "training"),
+    "train neurok": Job(_neurok, "training"),
     "train object-world": Job(
         partial(
             _command,
@@ -120,9 +115,14 @@ JOBS: dict[str, Job] = {
         "training",
         True,
     ),
-    "export glb": Job(partial(_command, "animate bottle -o {output}/a.glb"), "bytes"),
-    "export frames": Job(partial(_command, "animate bottle -o {output}/frames"), "bytes"),
-    "export lerobot": Job(partial(_command, "data export {episodes} -o {output}"), "bytes", True),
+    "data episodes": Job(
+        partial(
+            _command,
+            "data episodes -o {output} --count 2 --task push --frames 9 --size 32 32 "
+            "--per-shard 1 --workers 1",
+        ),
+        "bytes",
+    ),
     "bench reliability": Job(
         partial(
             _command,
