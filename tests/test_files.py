@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from kin4d.errors import OutputError
-from kin4d.files import atomic_path, json_text, write_bytes, write_json
+from kin4d.files import atomic_path, json_text, remove_abandoned, write_bytes, write_json
 
 
 def test_a_failure_leaves_the_old_file_and_no_litter(tmp_path: Path) -> None:
@@ -82,3 +84,37 @@ def test_json_holds_no_infinities(tmp_path: Path) -> None:
     found = json.loads((tmp_path / "a.json").read_text(), parse_constant=refuse)
     assert found == {"limits": [None, [1.5, None]], "name": "ü", "count": 2}
     assert json_text({"a": 0.1}) == '{\n  "a": 0.1\n}'
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from kin4d.files import atomic_path
+target, replaced = Path(sys.argv[1]), sys.argv[2] == "replaced"
+replace = Path.replace
+def killed(*_): os.kill(os.getpid(), signal.SIGKILL)
+with atomic_path(target) as path:
+    path.mkdir()
+    (path / "new").touch()
+    if not replaced:
+        killed()
+    Path.replace = killed
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no locks of this kind here")
+@pytest.mark.parametrize("when", ["written", "replaced"])
+def test_what_a_killed_writer_leaves_is_removed(tmp_path: Path, when: str) -> None:
+    target = tmp_path / "frames"
+    target.mkdir()
+    (target / "precious").touch()
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(target), when], check=False)
+    assert ended.returncode == -9
+    assert len([*tmp_path.glob(".frames.*")]) == 1
+    assert target.exists() == (when == "written")
+    with atomic_path(target) as path:
+        assert (target / "precious").exists()
+        assert len([*tmp_path.glob(".frames.*")]) == 1  # ours
+        remove_abandoned(tmp_path)
+        path.mkdir()
+    assert [*tmp_path.rglob("*")] == [target]

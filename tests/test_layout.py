@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "kin4d"
-HELPERS = {"errors", "extras", "files", "isolation", "progress", "reading"}
+HELPERS = {"errors", "extras", "files", "isolation", "progress", "reading", "request_guard"}
 # In order: a package imports only packages above it, and of those only the ones listed.
 MAY_IMPORT = {
     "geometry": set(),

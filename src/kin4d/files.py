@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import math
+import os
 import shutil
 import tempfile
 import zipfile
@@ -18,14 +20,17 @@ from kin4d.reading import Budget, array_bytes, parse_json, reading
 if TYPE_CHECKING:
     import numpy as np
 
+_NAME, _WORKSPACE = 32, ".unfinished"  # letters of a name that its workspace has; how it ends
+
 
 @contextmanager
 def atomic_path(target: str | Path) -> Iterator[Path]:
     """Yield a temporary sibling of `target` (same suffix); on success it replaces `target`.
 
     Missing parent folders are made. On any exception the temporary file is removed and the old
-    `target` is left as it was. `target` may be a folder: write into the yielded path as a folder
-    (the caller makes it) and the whole folder is swapped in.
+    `target` is left as it was; what a process that was killed left there is removed first.
+    `target` may be a folder: write into the yielded path as a folder (the caller makes it) and the
+    whole folder is swapped in.
     """
     target = Path(target)
     try:
@@ -35,13 +40,15 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
                 hint="name a file",
             )
         target.parent.mkdir(parents=True, exist_ok=True)
-        workspace = Path(tempfile.mkdtemp(prefix=f".{target.name[:32]}.", dir=target.parent))
+        remove_abandoned(target.parent, name=target.name)
+        workspace, lock = _make_workspace(target)
     except OSError as error:
         raise _cannot_write(target, error) from error
     # The real name inside a private folder: writers that look at names and suffixes are not misled.
-    temporary, replaced = workspace / "new" / target.name, workspace / "old"
+    temporary, replaced = (workspace / part / target.name for part in ("new", "old"))
     try:
         temporary.parent.mkdir()
+        replaced.parent.mkdir()
         yield temporary
         if target.is_dir() and temporary.is_dir():
             target.rename(replaced)
@@ -52,6 +59,60 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
         if replaced.exists() and not target.exists():
             replaced.rename(target)
         shutil.rmtree(workspace, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def remove_abandoned(folder: str | Path, *, name: str | None = None) -> None:
+    """Remove what `atomic_path`, killed on the way, left in `folder`; the work of others stays.
+
+    A folder that was being replaced at that moment is put back.
+
+    Args:
+        folder: Where files were written.
+        name: Only of a file of this name.
+    """
+    folder = Path(folder)
+    start = "*" if name is None else glob.escape(name[:_NAME])
+    for workspace in folder.glob(f".{start}.*{_WORKSPACE}"):
+        lock = _lock(workspace, wait=False)
+        if lock is None:
+            continue
+        try:
+            for replaced in workspace.glob("old/*"):
+                if not (folder / replaced.name).exists():
+                    replaced.rename(folder / replaced.name)
+            shutil.rmtree(workspace, ignore_errors=True)
+        finally:
+            os.close(lock)
+
+
+def _make_workspace(target: Path) -> tuple[Path, int | None]:
+    """A folder beside `target` and the lock that says that its maker lives."""
+    while True:
+        prefix = f".{target.name[:_NAME]}."
+        workspace = Path(tempfile.mkdtemp(prefix=prefix, suffix=_WORKSPACE, dir=target.parent))
+        lock = _lock(workspace, wait=True)
+        if workspace.exists():  # else another took it for abandoned before it was locked
+            return workspace, lock
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(workspace: Path, *, wait: bool) -> int | None:
+    """A lock that ends with this process, or None: another holds it, or there are no such locks."""
+    try:
+        import fcntl
+
+        descriptor = os.open(workspace, os.O_RDONLY)
+    except (ImportError, OSError):
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def write_bytes(target: str | Path, data: bytes) -> Path:

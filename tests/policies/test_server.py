@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
 from websockets.sync.server import serve
 
 from kin4d.cli import main
@@ -70,6 +72,57 @@ def test_api_key() -> None:
             WebsocketPolicy(running.address)
         policy = WebsocketPolicy(running.address, api_key="secret")
         assert policy(OBSERVATION).shape == (1, 7)
+        policy.close()
+
+
+def refused(server: PolicyServer, **headers: str) -> str:
+    with pytest.raises(InvalidStatus) as caught:
+        connect(f"ws://127.0.0.1:{server.port}", additional_headers=headers, proxy=None)
+    return f"{caught.value.response.status_code} {caught.value.response.body.decode()}"
+
+
+def test_pages_of_other_sites_are_refused(server: PolicyServer) -> None:
+    assert "403 kin4d: the Origin" in refused(server, Origin="http://evil.example")
+    with connect(f"ws://127.0.0.1:{server.port}", proxy=None) as own:
+        assert unpack_message(own.recv())["preset"] == "kin4d"
+    rebound = b"GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as stream:
+        stream.sendall(rebound)
+        assert b"403" in stream.recv(100)
+
+
+def test_other_machines_need_a_key() -> None:
+    with PolicyServer(doubling, host="0.0.0.0", port=0) as running:
+        assert len(running.api_key or "") >= 32
+        assert refused(running).startswith("401")
+        assert refused(running, Authorization="Api-Key ").startswith("401")
+        key = f"Api-Key {running.api_key}"
+        assert refused(running, Authorization=key, Origin="http://evil.example").startswith("403")
+        policy = WebsocketPolicy(f"ws://127.0.0.1:{running.port}", api_key=running.api_key)
+        assert policy(OBSERVATION).shape == (1, 7)
+        policy.close()
+
+
+def test_slow_garbage_and_many_clients_stall_no_other() -> None:
+    with PolicyServer(doubling, port=0, max_size=10_000, max_connections=8) as running:
+        streams = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(40)]
+        for number, stream in enumerate(streams):
+            stream.sendall((b"GET / HT", b"\x00\xff" * 500, b"", b"\r\n" * 40)[number % 4])
+        address = f"ws://127.0.0.1:{running.port}"
+        for message in (b"\xc1", "text", b"\x00" * 20_000):
+            with connect(address, proxy=None) as client:
+                client.recv()
+                client.send(message)
+                with pytest.raises(ConnectionClosed):
+                    list(client)
+        idle = [connect(address, proxy=None) for _ in range(8)]
+        assert refused(running).startswith("503")
+        for one in (*idle, *streams):
+            one.close()
+        begun = time.monotonic()
+        policy = WebsocketPolicy(address, connect_timeout=20)
+        assert policy({**OBSERVATION, "observation/image": np.zeros(3)}).shape == (1, 7)
+        assert time.monotonic() - begun < 10
         policy.close()
 
 

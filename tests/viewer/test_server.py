@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from kin4d.errors import InputError
+from kin4d.request_guard import RequestGuard
 from kin4d.viewer.page import Page
-from kin4d.viewer.request_guard import RequestGuard
 
 viser = pytest.importorskip("viser")
 websockets = pytest.importorskip("websockets")

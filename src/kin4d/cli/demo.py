@@ -11,6 +11,7 @@ import numpy as np
 import tyro
 
 from kin4d.cli.output import print_result
+from kin4d.files import write_bytes
 
 if TYPE_CHECKING:
     from kin4d.bodies.segmented import SegmentedBody
@@ -58,7 +59,7 @@ def demo_command(
         character, cooler, world = (part.result() for part in parts)
     page = output / "index.html"
     cards = cooler + character + world
-    page.write_text(_PAGE.format(cards=cards, next="\n".join(_NEXT)), encoding="utf-8")
+    write_bytes(page, _PAGE.format(cards=cards, next="\n".join(_NEXT)).encode())
     seconds = time.perf_counter() - began
     text = f"open {page} in a browser ({seconds:.0f} s)\ntry next: {_NEXT[0]}"
     files = sorted(str(path.relative_to(output)) for path in output.rglob("*") if path.is_file())

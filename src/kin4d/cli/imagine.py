@@ -150,6 +150,7 @@ def save_imagined(result: ImaginedVideo, output: Path) -> None:
     import numpy as np
 
     from kin4d.export.video import write_video
+    from kin4d.files import atomic_path
     from kin4d.render.preview import color_and_depth
 
     for number, video in enumerate((result, *result.samples)):
@@ -157,7 +158,7 @@ def save_imagined(result: ImaginedVideo, output: Path) -> None:
         video.save(output / f"pointmap{name}.npz")
         write_video(color_and_depth(video), output / f"imagined{name}.mp4", fps=video.fps)
     result.camera.save(output / "camera.json")
-    with (output / "joints.npz").open("wb") as file:
+    with atomic_path(output / "joints.npz") as path, path.open("wb") as file:
         np.savez_compressed(
             file, joint=result.q, names=np.array(result.coordinates), fps=result.fps
         )

@@ -28,7 +28,8 @@ def serve_env_command(
         env: kin4d/MuJoCo-v0, kin4d/Scene-v0 or kin4d/Imagined-v0.
         host: Address to listen on; 0.0.0.0 for other machines too.
         port: Port; 0 takes a free one and prints it.
-        api_key: Refuse connections without it.
+        api_key: Refuse connections without it; by default there is none on this machine, and a
+            random one, which is printed, on other addresses.
         max_connections: At a time.
         weights: World model of kin4d/Imagined-v0.
         window: Actions that it predicts from one frame.
@@ -46,8 +47,9 @@ def serve_env_command(
         port=port,
         api_key=api_key,
     )
-    data = {"address": server.address, "env": env}
-    print_result(f"{env} at {server.address}; Ctrl-C ends it", data, as_json=json, flush=True)
+    data = {"address": server.address, "api_key": server.api_key, "env": env}
+    key = "" if server.api_key is None else f" with --api-key {server.api_key}"
+    print_result(f"{env} at {server.address}{key}; Ctrl-C ends it", data, as_json=json, flush=True)
     try:
         server.serve_forever()
     finally:

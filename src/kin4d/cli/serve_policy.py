@@ -22,7 +22,8 @@ def serve_policy_command(
             ws://host:port of another server.
         host: Address to listen on; 0.0.0.0 for other machines too.
         port: Port; 0 takes a free one and prints it.
-        api_key: Refuse connections without it.
+        api_key: Refuse connections without it; by default there is none on this machine, and a
+            random one, which is printed, on other addresses.
         timeout: s that another server may take for an answer.
         json: Print the address as JSON.
     """
@@ -31,8 +32,11 @@ def serve_policy_command(
 
     loaded = load_policy(policy, timeout=timeout)
     server = PolicyServer(loaded, host=host, port=port, api_key=api_key)
-    data = {"address": server.address, "policy": policy, "control": server.metadata["control"]}
-    print_result(f"{policy} at {server.address}; Ctrl-C ends it", data, as_json=json, flush=True)
+    data = {"address": server.address, "api_key": server.api_key, "policy": policy}
+    data["control"] = server.metadata["control"]
+    key = "" if server.api_key is None else f" with --api-key {server.api_key}"
+    text = f"{policy} at {server.address}{key}; Ctrl-C ends it"
+    print_result(text, data, as_json=json, flush=True)
     try:
         server.serve_forever()
     finally:

@@ -124,6 +124,7 @@ class TrainObjectWorld(EpisodeTrainingOptions):
         self, store: EpisodeSource, numbers: list[int], name: str
     ) -> list[DynamicsSample]:
         """Made once and kept in the run's folder."""
+        from kin4d.files import remove_abandoned
         from kin4d.world.object_world.batches import episode_dynamics_sample
         from kin4d.world.object_world.dynamics_sample import (
             load_dynamics_samples,
@@ -131,6 +132,7 @@ class TrainObjectWorld(EpisodeTrainingOptions):
         )
 
         file = self.output / f"samples-{name}-{len(numbers)}.npz"
+        remove_abandoned(self.output)
         if file.exists():
             return load_dynamics_samples(file)
         episodes = (store.episode(n) for n in track(numbers, f"reading {name} episodes"))
@@ -146,7 +148,7 @@ class TrainObjectWorld(EpisodeTrainingOptions):
             return []
         self.output.mkdir(parents=True, exist_ok=True)
         save_dynamics_samples(file, samples)
-        return samples
+        return load_dynamics_samples(file)  # as a run that is resumed reads them: rounded
 
     def _refinement(
         self, store: EpisodeSource, train: list[int], dev: list[int], data: dict

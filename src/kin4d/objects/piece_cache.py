@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kin4d.files import atomic_path, read_json, write_json
+from kin4d.files import atomic_path, read_json, remove_abandoned, write_json
 from kin4d.geometry.pieces import PieceSamples
 from kin4d.objects.piece_object import LinkJoints, PieceObject
 from kin4d.reading import reading
@@ -40,6 +40,7 @@ def cached_piece_objects(
         return make()
     text = json.dumps({"version": _VERSION, **description}, sort_keys=True)
     folder = cache / hashlib.sha256(text.encode()).hexdigest()[:16]
+    remove_abandoned(cache)
     if not folder.exists():
         objects = make()
         with atomic_path(folder) as part:

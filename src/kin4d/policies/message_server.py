@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
 import http
+import ipaddress
+import secrets
 import threading
 import traceback
 from abc import ABC, abstractmethod
@@ -14,21 +17,28 @@ import kin4d
 from kin4d.errors import InputError
 from kin4d.extras import require
 from kin4d.policies.array_messages import pack_message, unpack_message
+from kin4d.request_guard import RequestGuard
 
 
 class MessageServer(ABC):
     """Answers messages over websockets.
 
     On connection it sends its metadata, then one answer for each message. An exception is sent as
-    text and ends the connection (code 1011). `GET /healthz` answers OK.
+    text and ends the connection (code 1011). `GET /healthz` answers OK. Requests that pages of
+    other sites make are refused.
 
     Args:
-        host: Address to listen on.
+        host: Address to listen on. Any but a loopback address serves other machines, and then
+            there is always a key.
         port: Port; 0 takes a free one, see `MessageServer.port`.
-        api_key: If given, connections without it are refused.
+        api_key: Connections without it are refused. None for none on a loopback address, and for
+            a random one elsewhere.
         metadata: Sent besides the version.
-        max_size: Bytes of the largest message that is accepted; None for any.
-        max_connections: At a time; None for any number.
+        max_size: Bytes of the largest message that is accepted.
+        max_connections: At a time.
+
+    Attributes:
+        api_key: That connections need, or None.
     """
 
     def __init__(
@@ -38,14 +48,13 @@ class MessageServer(ABC):
         port: int = 8000,
         api_key: str | None = None,
         metadata: dict[str, Any] | None = None,
-        max_size: int | None = None,
-        max_connections: int | None = None,
+        max_size: int = 2**26,
+        max_connections: int = 64,
     ) -> None:
         sync: Any = require("websockets.sync.server", extra="policies", purpose="serving")
         self._connections: set[Any] = set()
         self._lock = threading.Lock()
         self._most = max_connections
-        self._key = None if api_key is None else f"Api-Key {api_key}"
         self.metadata = {"kin4d": kin4d.__version__, **(metadata or {})}
         try:
             self._server = sync.serve(
@@ -61,7 +70,11 @@ class MessageServer(ABC):
                 f"cannot listen on {host}:{port}: {error}",
                 hint="another program may use the port; choose another with --port",
             ) from error
-        self.host, self.port = host, int(self._server.socket.getsockname()[1])
+        address, self.port = self._server.socket.getsockname()[:2]
+        self.host, self._is_loopback = host, ipaddress.ip_address(address).is_loopback
+        self.api_key = api_key
+        if api_key is None and not self._is_loopback:
+            self.api_key = secrets.token_urlsafe(24)
         self._thread: threading.Thread | None = None
 
     @abstractmethod
@@ -100,13 +113,24 @@ class MessageServer(ABC):
             self._thread.join(timeout=5)
 
     def _check_request(self, connection: Any, request: Any) -> Any:
+        status, reason = http.HTTPStatus, None
+        # Elsewhere a name may be any, for no page of another site knows the key.
+        if self._is_loopback:
+            reason = RequestGuard().refusal(request.path, request.headers)
+        elif request.headers.get_all("Origin"):
+            reason = "pages are not served"
+        if reason is not None:
+            return connection.respond(status.FORBIDDEN, f"kin4d: {reason}\n")
         if request.path == "/healthz":
-            return connection.respond(http.HTTPStatus.OK, "OK\n")
-        if self._key is not None and request.headers.get("Authorization") != self._key:
-            return connection.respond(http.HTTPStatus.UNAUTHORIZED, "a valid API key is needed\n")
-        if self._most is not None and len(self._connections) >= self._most:
+            return connection.respond(status.OK, "OK\n")
+        given = "\n".join(request.headers.get_all("Authorization")).encode(errors="replace")
+        if self.api_key is not None and not hmac.compare_digest(
+            given, f"Api-Key {self.api_key}".encode()
+        ):
+            return connection.respond(status.UNAUTHORIZED, "a valid API key is needed\n")
+        if len(self._connections) >= self._most:
             return connection.respond(
-                http.HTTPStatus.SERVICE_UNAVAILABLE, f"only {self._most} connections at a time\n"
+                status.SERVICE_UNAVAILABLE, f"only {self._most} connections at a time\n"
             )
         return None
 

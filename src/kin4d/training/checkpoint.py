@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,12 +33,6 @@ def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], metadata: dict
                 f"cannot write {path}: {error}",
                 hint="free some space or choose another folder, then run again",
             ) from error
-
-
-def remove_unfinished(folder: Path) -> None:
-    """Remove what `save_tensors`, killed in the middle, left in a folder with no other writer."""
-    for left in folder.glob(".*.safetensors.*"):
-        shutil.rmtree(left, ignore_errors=True)
 
 
 def load_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -20,7 +20,8 @@ from torch import Tensor, nn
 
 from kin4d.errors import InputError, Kin4dError
 from kin4d.extras import require
-from kin4d.training.checkpoint import remove_unfinished, save_tensors
+from kin4d.files import remove_abandoned
+from kin4d.training.checkpoint import save_tensors
 from kin4d.training.training_log import TrainingLog
 from kin4d.training.training_run import TrainingRun
 from kin4d.training.weights import FILE
@@ -140,7 +141,7 @@ def train(
     # One process writes; the others wait for it in the next step.
     log = None
     if accelerator.is_main_process:
-        remove_unfinished(output)
+        remove_abandoned(output)
         log = TrainingLog(output / "logs", run.step, say)
         if file.exists() and not run.has_weights(output):
             _write_weights(run, validate, output, log)

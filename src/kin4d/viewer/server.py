@@ -10,8 +10,8 @@ from typing import Any
 
 from kin4d.errors import InputError
 from kin4d.extras import require
+from kin4d.request_guard import RequestGuard, guarded_server
 from kin4d.viewer.page_script import scripted_page
-from kin4d.viewer.request_guard import RequestGuard, guarded_server
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from kin4d.benchmarks.policy.contenders import Contender
 from kin4d.envs.chunk_env import ChunkEnv
 from kin4d.envs.env import make_task_env
 from kin4d.errors import InputError
-from kin4d.files import read_json, write_json
+from kin4d.files import read_json, remove_abandoned, write_json
 from kin4d.policies.evaluate import EpisodeOutcome, run_episode
 from kin4d.reading import reading
 
@@ -30,6 +30,8 @@ class ResultFolder:
 
     def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
         self._path = Path(path)
+        for folder in (self._path, *self._path.glob("*/*/")):
+            remove_abandoned(folder)
         file = self._path / "settings.json"
         if file.is_file():
             with reading(file, "file of settings"):
@@ -60,7 +62,6 @@ class ResultFolder:
     def save(self, contender: Contender, outcome: EpisodeOutcome) -> None:
         """Keep an outcome."""
         file = self._file(outcome.env, contender, (outcome.task, outcome.seed))
-        file.parent.mkdir(parents=True, exist_ok=True)
         write_json(file, {"digest": contender.digest, "outcome": asdict(outcome)})
 
     def _file(self, world: str, contender: Contender, start: Start) -> Path:

@@ -7,16 +7,16 @@ benchmark, which takes hours, can be stopped and go on.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kin4d.benchmarks.reliability import files
+from kin4d.benchmarks.reliability import files, kills
 from kin4d.benchmarks.report import Check, Report
 from kin4d.errors import InputError
-from kin4d.files import read_json, write_json
+from kin4d.files import read_json, remove_abandoned, write_json
 from kin4d.progress import track
 from kin4d.reading import reading
 
@@ -43,6 +43,7 @@ def run(
         parts: Only these of `PARTS`.
         results: Folder that keeps each part when it is done.
     """
+    from kin4d.benchmarks.reliability.kill_jobs import JOBS
     from kin4d.benchmarks.reliability.loaders import LOADERS
 
     for what, given, known in (("loader", loaders, LOADERS), ("part", parts, PARTS)):
@@ -54,21 +55,38 @@ def run(
     whole = Report()
     for part in parts or (("files",) if loaders else PARTS):
         if part == "files":
-            found = Report()
-            for name in track([*(loaders or LOADERS)], "damaging files"):
-                settings = {"seed": seed, "count": count}
-                kept = f"files {name}"
-                _add(
-                    found,
-                    _kept(results, kept, settings, partial(files.damage, name, count, seed=seed)),
-                )
-            found.checks = files.checks(found.rows)
+            found = _joined(
+                results, part, loaders or LOADERS, {"seed": seed, "count": count},
+                lambda name: files.damage(name, count, seed=seed), files.checks,
+            )  # fmt: skip
+        elif part == "kills":
+            trials = 4 if quick else 100
+            found = _joined(
+                results, part, JOBS, {"seed": seed, "trials": trials},
+                lambda name, trials=trials: kills.kill_often(name, trials, seed=seed), kills.checks,
+            )  # fmt: skip
         else:
             module = importlib.import_module(f"kin4d.benchmarks.reliability.{part}")
             settings = {"seed": seed, "quick": quick}
             found = _kept(results, part, settings, partial(module.run, quick=quick, seed=seed))
         _add(whole, found)
     return whole
+
+
+def _joined(
+    results: Path | None,
+    part: str,
+    names: Iterable[str],
+    settings: dict[str, Any],
+    make: Callable[[str], Report],
+    checks: Callable[[list[dict[str, Any]]], list[Check]],
+) -> Report:
+    """A part with a row for each name, each kept by itself."""
+    found = Report()
+    for name in track([*names], part):
+        _add(found, _kept(results, f"{part} {name}", settings, partial(make, name)))
+    found.checks = checks(found.rows)
+    return found
 
 
 def _add(whole: Report, part: Report) -> None:
@@ -83,6 +101,7 @@ def _kept(
     """A report from the folder of results, or made and kept there."""
     if results is None:
         return make()
+    remove_abandoned(results)
     file = results / f"{name.replace(' ', '-')}.json"
     if not file.is_file():
         report = make()

@@ -8,7 +8,6 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 import traceback
 import warnings
 from pathlib import Path
@@ -37,10 +36,15 @@ def main() -> None:
     _limit_memory()
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
-        start = time.perf_counter()
+        start = _processor_time()
         outcome = _one(name, int(line), valid, target.relative_to(valid), home / "input")
-        outcome["seconds"] = time.perf_counter() - start
+        outcome["seconds"] = _processor_time() - start
         print(json.dumps(outcome), file=answers, flush=True)
+
+
+def _processor_time() -> float:
+    """s, with that of children that have ended."""
+    return sum(os.times()[:4])
 
 
 def _limit_memory() -> None:

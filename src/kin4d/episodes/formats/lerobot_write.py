@@ -35,7 +35,7 @@ from kin4d.episodes.metadata import episode_metadata
 from kin4d.episodes.timing import pick_frames, shift_actions
 from kin4d.errors import InputError
 from kin4d.export.video import write_video
-from kin4d.files import atomic_path, write_json
+from kin4d.files import atomic_path, remove_abandoned, write_json
 from kin4d.progress import track
 
 VERSIONS = ("v3.0", "v2.1")
@@ -74,6 +74,7 @@ def write_lerobot(
     if version not in VERSIONS:
         allowed = ", ".join(VERSIONS)
         raise InputError("unknown version of LeRobotDataset", value=version, allowed=allowed)
+    remove_abandoned(folder.parent, name=folder.name)
     if folder.exists():
         raise InputError(f"{folder} exists already", hint="choose a new folder")
     if not len(episodes):

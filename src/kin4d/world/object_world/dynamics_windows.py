@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kin4d.errors import InputError
 from kin4d.world.object_world.dynamics_sample import CONTACT_RANGE, OUT_OF_RANGE, DynamicsSample
 
 _MIN_MOTION = 0.004  # m in a window above which the part moves
@@ -58,6 +59,12 @@ def sample_windows(
         _window_starts(kinds_per_sample, kinds)
         for kinds in ((_MOVING,), (_NEAR_STATIC,), (_STATIC, _MOVING, _NEAR_STATIC))
     )
+    if not len(every):
+        raise InputError(
+            "no part in these episodes is seen long enough to learn its motion",
+            allowed=f"episodes of more than {length} frames",
+            hint="ask for shorter windows (--window-frames), or make longer episodes",
+        )
     diverging, other = _diverging_pairs(samples, length), 0
     while True:
         rng = np.random.default_rng([seed, step])
