@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from kin4d.cli.output import check_memory, print_result
-from kin4d.cli.ranges import Count, Natural, Seed
+from kin4d.cli.ranges import Count, Natural, Pixels, Seed
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def imagine_command(
     gripper_link: str | None = None,
     camera_convention: str | None = None,
     align: bool = False,
+    size: tuple[Pixels, Pixels] | None = None,
     weights: str = "tiny",
     num_samples: Count = 1,
     seed: Seed = 0,
@@ -59,6 +60,8 @@ def imagine_command(
         camera_convention: Of the camera's pose, where its file does not say: opencv, opengl,
             blender, mujoco, robosuite, ros, ros_optical or sapien.
         align: Slide and roll the robot in the image to where the first image shows it.
+        size: Width and height in pixels within which the video is drawn, such as 720 480; that of
+            the model by default. The networks see a small image all the same.
         weights: A name that ships, a .safetensors file, a folder or a hub id.
         num_samples: How many videos; the first is the most likely one, the others are sampled
             where the model is uncertain.
@@ -80,7 +83,7 @@ def imagine_command(
     from kin4d.world.model import load_world_model
 
     model = load_world_model(weights)
-    height, width = model.size
+    width, height = size or model.size[::-1]
     check_memory(frames, pixels=height * width)
     try:
         result = imagine(
@@ -96,6 +99,7 @@ def imagine_command(
             gripper_link=gripper_link,
             camera_convention=camera_convention,
             align=align,
+            size=size,
             weights=model,
             num_samples=num_samples,
             seed=seed,
@@ -113,12 +117,12 @@ def imagine_command(
         raise
     save_imagined(result, output)
     write_image(result.fit.picture, output / "robot_over_image.png")
-    size = [result.camera.width, result.camera.height]
+    written = [result.camera.width, result.camera.height]
     data: dict[str, Any] = {
         "written": str(output),
         "frames": len(result),
-        "size": size,
-        "letterboxed": size != [width, height],
+        "size": written,
+        "letterboxed": written != [width, height],
         "depth": "given" if depth else "estimated",
         "robot_fit": {
             "iou": None if result.fit.evidence == "none" else round(result.fit.iou, 4),
@@ -132,7 +136,7 @@ def imagine_command(
             "source": result.support.source,
         },
     }
-    text = f"{len(result)} frames of {size[0]} x {size[1]} pixels in {output}\n{result.fit}"
+    text = f"{len(result)} frames of {written[0]} x {written[1]} pixels in {output}\n{result.fit}"
     text += ", and was moved there" if align and result.fit.shift.any() else ""
     text += f"\nobjects rest {result.support}"
     if num_samples > 1:

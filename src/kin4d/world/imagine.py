@@ -33,6 +33,8 @@ from kin4d.world.episode_observation import episode_body
 from kin4d.world.first_image import POOR_FIT, FirstImageError, check_first_image
 from kin4d.world.letterbox import Letterbox
 from kin4d.world.model import WorldModel, load_world_model
+from kin4d.world.object_world.full_resolution import imagine_large
+from kin4d.world.object_world.model import ObjectWorldModel
 from kin4d.world.observation import Observation, make_observation
 from kin4d.world.robot_fit import RobotFit, align_to_fit
 from kin4d.world.rollout import imagine_rollout
@@ -40,6 +42,7 @@ from kin4d.world.support_plane import SupportPlane, find_support
 
 _FIT = 2
 """The fit of the robot is checked in images so many times larger than the model's."""
+_MAX_SCALE = 20
 
 
 class ImagineWarning(UserWarning):
@@ -79,6 +82,7 @@ def imagine(
     gripper_link: str | None = None,
     camera_convention: str | None = None,
     align: bool = False,
+    size: tuple[int, int] | None = None,
     weights: str | Path | WorldModel = "tiny",
     num_samples: int = 1,
     seed: int = 0,
@@ -105,6 +109,8 @@ def imagine(
         camera_convention: That of the camera's pose, if `camera` is a file: opencv, opengl,
             mujoco, robosuite, ros, sapien, ...; what the file says if None.
         align: Slide and roll the robot in the image to where the first image shows it.
+        size: Width and height in pixels within which the video is drawn, from the first image's
+            own pixels; the networks see a small image all the same. That of the model if None.
         weights: A name that ships, a .safetensors file, a folder, a hub id, or a loaded model.
         num_samples: How many videos; the first is the most likely one, the others are its
             `samples`.
@@ -134,7 +140,7 @@ def imagine(
     model = load_world_model(weights) if isinstance(weights, str | Path) else weights
     _check_size("image", rgb, view)
     box = Letterbox.of(view, height=model.size[0], width=model.size[1])
-    if (view.height, view.width) != model.size:
+    if size is None and (view.height, view.width) != model.size:
         margins = "" if box.fills else ", with margins above and below or at the sides"
         _warn(f"the image is resized to {model.size[1]} x {model.size[0]} pixels{margins}")
     if not isinstance(actions, Actions):
@@ -177,11 +183,18 @@ def imagine(
     elif fit.iou < POOR_FIT:
         _warn(f"{fit}; try --align, or check the camera")
     support = _support(observation, table_height, plane, fit)
-    observation = replace(observation, support=support.frame, keep_robot=not align)
-    first, *others = (
-        box.crop(imagine_rollout(model, observation, seed=None if n == 0 else seed + n))
-        for n in range(num_samples)
-    )
+    observation = replace(observation, support=support.frame, keep_robot=True)
+    seeds = [None if n == 0 else seed + n for n in range(num_samples)]
+    if size is None:
+        first, *others = (box.crop(imagine_rollout(model, observation, seed=n)) for n in seeds)
+    else:
+        wide = _large_box(view, model, size)
+        large = _observe(rgb, metres, actor, wide, fps=fps, base=np.asarray(body.root))
+        large = align_to_fit(large, fit) if align else large
+        large = replace(large, support=support.frame)
+        first, *others = (
+            wide.crop(imagine_large(model, observation, large, seed=n)[0]) for n in seeds
+        )
     return ImaginedVideo(
         **vars(first),
         q=q.numpy(),
@@ -254,6 +267,25 @@ def _check_pose(pose: np.ndarray) -> None:
         raise InputError(
             "pose of the robot's base", value=np.asarray(pose).tolist(), allowed="a rigid [4, 4], m"
         )
+
+
+def _large_box(view: Camera, model: WorldModel, size: tuple[int, int]) -> Letterbox:
+    """The letterbox of the model, as large as fits into `size` (width, height)."""
+    if not isinstance(model, ObjectWorldModel):
+        raise InputError(
+            "these weights predict pixels, not motions, and have one size only",
+            value=size,
+            allowed="no size, or the weights of an object world model",
+        )
+    height, width = model.size
+    scale = min(size[0] / width, size[1] / height)
+    if not 1 <= scale <= _MAX_SCALE:
+        raise InputError(
+            "size of the video",
+            value=size,
+            allowed=f"{width} x {height} to {_MAX_SCALE * width} x {_MAX_SCALE * height} pixels",
+        )
+    return Letterbox.of(view, height=round(scale * height), width=round(scale * width))
 
 
 def _observe(
