@@ -37,8 +37,10 @@ def imagine_large(
             taken from the small one if it has none.
         seed: Seed of a sample; the most likely motion if None.
     """
+    measured = bool(np.isfinite(small.xyz).any())
     small = model.with_depth(clean_observation(small))
-    motion = model.predict_motion(small, seed=seed)
+    part = model.segment_parts(small, measured=measured)
+    motion = model.predict_motion(small, part=part, seed=seed)
     weights = _neighbour_weights(small, large)
     part = _upsampled_part(motion.part, weights)
     if not np.isfinite(large.xyz).any():

@@ -62,8 +62,7 @@ class Compositor:
         hole = np.any([robot, *part_masks], axis=0)
         # Edge pixels are mixed with the surface behind.
         edge = edge_width(observation.camera)
-        clean = known & ~dilate(hole, edge)
-        self.hole = ~clean
+        self.hole = dilate(hole, edge)
         self._points = [observation.xyz[mask].astype(np.float64) for mask in part_masks]
         self._shadows = Shadows(observation, part >= 0)
         object_points = observation.xyz[known & ~robot & (part >= 0)].astype(np.float64)
@@ -83,14 +82,14 @@ class Compositor:
         linear = to_linear(observation.image)
         shade = self.light.shadow_strength * self.first_shadow * self._shadows.table
         unshadowed = linear / (1 - shade)[..., None]
-        filled = pyramid_inpaint(
-            np.concatenate([unshadowed, observation.xyz[..., 2:]], axis=-1).astype(np.float32),
-            clean,
-        )
-        depth = np.where(self.hole, filled[..., 3], observation.xyz[..., 2])
+        colour = pyramid_inpaint(unshadowed.astype(np.float32), ~self.hole)
+        depth = observation.xyz[..., 2]
+        behind = pyramid_inpaint(depth[..., None], known & ~self.hole)[..., 0]
+        # Elsewhere, depth that was not measured stays unknown, and hides nothing.
+        depth = np.where(self.hole, behind, depth)
         self._first_unshadowed = unshadowed
         self._near_part = [dilate(mask, edge) & ~robot & known for mask in part_masks]
-        self._unshadowed = np.where(self.hole[..., None], filled[..., :3], unshadowed)
+        self._unshadowed = np.where(self.hole[..., None], colour, unshadowed)
         for part_mask, parent in zip(part_masks, parents, strict=True):
             if parent is None:
                 continue
