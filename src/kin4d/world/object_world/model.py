@@ -27,6 +27,7 @@ from kin4d.world.object_world.dynamics import DynamicsConfig, PartDynamics
 from kin4d.world.object_world.dynamics_sample import DynamicsSample, make_dynamics_sample
 from kin4d.world.object_world.part_rollout import rollout_parts
 from kin4d.world.object_world.refinement import RefineConfig, RefineNet
+from kin4d.world.object_world.released_parts import drop_released
 from kin4d.world.object_world.segmentation import (
     BACKGROUND,
     PartSegmenter,
@@ -126,6 +127,7 @@ class ObjectWorldModel:
         if sample is None:
             return PartMotion(part=np.full_like(part, BACKGROUND), motions=motions[:, :0])
         poses = rollout_parts(self.dynamics, *sample.tensors(), sample.seconds, generator).numpy()
+        poses = drop_released(sample, poses)
         motions[:, list(sample.part_ids)] = poses_in_camera(observation, poses)
         return PartMotion(part=part, motions=motions)
 
