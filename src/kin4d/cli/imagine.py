@@ -23,6 +23,7 @@ def imagine_command(
     camera: Path,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     depth: Path | None = None,
+    masks: Path | None = None,
     table_height: float | None = None,
     plane: Path | None = None,
     base_pose: tuple[float, ...] = (),
@@ -49,6 +50,8 @@ def imagine_command(
         camera: JSON of the image's camera, in the robot's world; see `kin4d calibrate`.
         output: Folder for imagined.mp4, pointmap.npz, camera.json, and joints.npz.
         depth: .npy (m) or .png (mm) of the same view; without it depth is estimated.
+        masks: .png or .npy of the image's size: 0 for none, then one id per rigid part, as a
+            segmentation model or a person drew them; without it parts are predicted.
         table_height: m above the robot's base: what objects rest on. If neither this nor --plane
             is given, it is found in the depth, or guessed from the robot's motion without depth.
         plane: JSON of a plane that may be tilted: {"normal": [0, 0, 1], "point": [0, 0, -0.1]}, in
@@ -92,6 +95,7 @@ def imagine_command(
             actions,
             camera,
             depth=depth,
+            masks=masks,
             table_height=table_height,
             plane=plane,
             base_pose=pose_of_numbers(base_pose) if base_pose else None,

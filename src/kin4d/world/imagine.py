@@ -75,6 +75,7 @@ def imagine(
     camera: str | Path | Camera,
     *,
     depth: str | Path | np.ndarray | None = None,
+    masks: str | Path | np.ndarray | None = None,
     table_height: float | None = None,
     plane: str | Path | SupportPlane | None = None,
     base_pose: np.ndarray | None = None,
@@ -100,6 +101,8 @@ def imagine(
         camera: The camera of the image, in the robot's world; an object or its JSON file. The
             cameras of episodes stand in a world with another robot base: see `imagine_episode`.
         depth: Depth of the same view: .npy (m), .png (mm) or [H, W] m; estimated if None.
+        masks: Rigid parts in the image, if known: [H, W] integers, 0 for none, then one id per
+            part, or a .png or .npy of them; predicted if None.
         table_height: m above the robot's base: what objects rest on. If neither this nor `plane`
             is given, it is found in the depth, or guessed from the robot's motion without depth.
         plane: The same as a plane that may be tilted, or its JSON; see `SupportPlane`.
@@ -130,6 +133,7 @@ def imagine(
         ("actions", actions, (Actions,)),
         ("camera", camera, (Camera,)),
         ("depth", depth, (np.ndarray, type(None))),
+        ("masks", masks, (np.ndarray, type(None))),
         ("gripper", gripper, (RigidLinks, type(None))),
     ):
         _check_type(name, value, kinds)
@@ -185,15 +189,19 @@ def imagine(
     support = _support(observation, table_height, plane, fit)
     observation = replace(observation, support=support.frame, keep_robot=True)
     seeds = [None if n == 0 else seed + n for n in range(num_samples)]
-    if size is None:
+    part = None if masks is None else _parts(masks, model, view, box)
+    if size is None and (part is None or not isinstance(model, ObjectWorldModel)):
         first, *others = (box.crop(imagine_rollout(model, observation, seed=n)) for n in seeds)
+    elif size is None:
+        assert isinstance(model, ObjectWorldModel)
+        first, *others = (box.crop(model.imagine(observation, part=part, seed=n)) for n in seeds)
     else:
         wide = _large_box(view, model, size)
         large = _observe(rgb, metres, actor, wide, fps=fps, base=np.asarray(body.root))
         large = align_to_fit(large, fit) if align else large
         large = replace(large, support=support.frame)
         first, *others = (
-            wide.crop(imagine_large(model, observation, large, seed=n)[0]) for n in seeds
+            wide.crop(imagine_large(model, observation, large, part=part, seed=n)[0]) for n in seeds
         )
     return ImaginedVideo(
         **vars(first),
@@ -267,6 +275,23 @@ def _check_pose(pose: np.ndarray) -> None:
         raise InputError(
             "pose of the robot's base", value=np.asarray(pose).tolist(), allowed="a rigid [4, 4], m"
         )
+
+
+def _parts(
+    masks: str | Path | np.ndarray, model: WorldModel, view: Camera, box: Letterbox
+) -> np.ndarray:
+    """[H, W] int: the given part of each pixel of the model's image, -1 for none."""
+    if not isinstance(model, ObjectWorldModel):
+        raise InputError("masks of parts need the weights of an object world model")
+    labels = masks if isinstance(masks, np.ndarray) else read_labels(Path(masks))
+    if labels.ndim != 2 or not np.issubdtype(labels.dtype, np.integer) or labels.max() > 255:
+        raise InputError(
+            "masks of parts",
+            value=(labels.shape, str(labels.dtype)),
+            allowed="[H, W] integers: 0 for none, then one id per part, at most 255",
+        )
+    _check_size("masks", labels, view)
+    return box.put_labels(labels).astype(int) - 1
 
 
 def _large_box(view: Camera, model: WorldModel, size: tuple[int, int]) -> Letterbox:
@@ -356,6 +381,15 @@ def read_depth(path: Path) -> np.ndarray:
         if path.suffix == ".npy":
             return read_array(path, what="depth image").astype(np.float32)
         return np.asarray(decode_image(path.read_bytes(), name=str(path)), np.float32) / 1000
+
+
+def read_labels(path: Path) -> np.ndarray:
+    """[H, W] integers of a .npy, or of a .png with one channel or a palette."""
+    path = existing_file(path)
+    with reading(path, "masks", hint="give a .npy or .png of one id per pixel"):
+        if path.suffix == ".npy":
+            return read_array(path, what="masks")
+        return np.asarray(decode_image(path.read_bytes(), name=str(path)))
 
 
 def _warn(text: str) -> None:

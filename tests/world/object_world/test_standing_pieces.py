@@ -31,18 +31,21 @@ def test_the_rest_of_a_part_joins_it_and_other_parts_stay():
     xyz, boxes = scene()
     half = boxes.copy()
     half[20:22, 30:36] = BACKGROUND
-    path = np.array([[0.33, 0.23, 0.1]])
+    path = np.array([[0.33, 0.23, 0.1], [0.6, 0.3, 0.2]])
     found = add_standing_pieces(half, xyz, np.zeros(boxes.shape, bool), path)
     np.testing.assert_array_equal(found, boxes)
 
 
-def test_parts_below_the_support_are_dropped_and_the_robot_is_none():
+def test_parts_below_the_support_or_far_away_are_dropped_and_the_robot_is_none():
     xyz, boxes = scene()
     xyz[boxes == 1, 2] = -0.3
     robot = boxes == 0
     path = np.array([[0.33, 0.23, 0.1]])
     found = add_standing_pieces(np.where(robot, BACKGROUND, boxes), xyz, robot, path)
     assert (found == BACKGROUND).all()
+    xyz[boxes == 1, 2] = 0.05
+    near = add_standing_pieces(boxes, xyz, np.zeros(boxes.shape, bool), path)
+    np.testing.assert_array_equal(near, np.where(boxes == 1, BACKGROUND, boxes))
 
 
 def test_only_points_that_move_make_the_path():

@@ -26,6 +26,7 @@ def imagine_large(
     small: Observation,
     large: Observation,
     *,
+    part: np.ndarray | None = None,
     seed: int | None = None,
 ) -> tuple[PointmapVideo, PartMotion]:
     """Predict the motion in a small image and draw it in a large one.
@@ -35,11 +36,12 @@ def imagine_large(
         small: Of the size of the model.
         large: The same scene and motion, of any size and the same proportions; its geometry is
             taken from the small one if it has none.
+        part: [h, w] int: part of each pixel of the small image, if known.
         seed: Seed of a sample; the most likely motion if None.
     """
     measured = bool(np.isfinite(small.xyz).any())
     small = model.with_depth(clean_observation(small))
-    part = model.segment_parts(small, measured=measured)
+    part = model.segment_parts(small, measured=measured) if part is None else part
     motion = model.predict_motion(small, part=part, seed=seed)
     weights = _neighbour_weights(small, large)
     part = _upsampled_part(motion.part, weights)

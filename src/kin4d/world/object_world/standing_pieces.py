@@ -13,6 +13,7 @@ _MAX_GAP = 0.02  # m between adjacent pixels of one piece
 _MAX_SIZE = 0.4  # m: larger ones are furniture or walls
 _MIN_PIXELS = 6
 _REACH = 0.08  # m off the robot's path within which a piece may be moved
+_FAR = 0.3  # m off the robot's path beyond which nothing is moved, not even by what it pushes
 _MIN_MOTION = 0.02  # m of a point of the robot that moves
 _MIN_JOINED = 0.25  # of a piece's outline on a part, for the piece to belong to it
 
@@ -23,7 +24,7 @@ def add_standing_pieces(
     """[H, W] int: parts, and what else stands on the support within the robot's reach.
 
     A missed piece that borders on a part and is smaller than it belongs to that part. Parts that
-    lie below the support are dropped: they are of the floor and of stands.
+    lie below the support or far from the robot's path are dropped: nothing moves them.
 
     Args:
         part: [H, W] int: part of each pixel, or `BACKGROUND`.
@@ -33,14 +34,14 @@ def add_standing_pieces(
     """
     if not len(path):
         return part
-    part = part.copy()
+    part, tree = part.copy(), KDTree(path)
     for number in np.unique(part[part != BACKGROUND]):
-        if xyz[part == number][:, 2].max() < -_MIN_HEIGHT:
+        points = xyz[part == number]
+        if points[:, 2].max() < -_MIN_HEIGHT or tree.query(points)[0].min() > _FAR:
             part[part == number] = BACKGROUND
     above = np.isfinite(xyz).all(-1) & (np.nan_to_num(xyz[..., 2]) > _MIN_HEIGHT)
     free = above & ~dilate(robot) & (part == BACKGROUND)
     label = pixel_components(np.where(free, 0, BACKGROUND), xyz, max_gap=_MAX_GAP)
-    tree = KDTree(path)
     numbers, counts = np.unique(label[free], return_counts=True)
     for number in numbers[counts >= _MIN_PIXELS]:
         own = free & (label == number)
