@@ -110,6 +110,35 @@ def test_the_table_is_found_or_given_and_the_base_moves_with_its_camera():
         kin4d.imagine(**GIVEN, base_pose=2 * np.eye(4))
 
 
+def test_given_masks_are_followed(tmp_path):
+    episode = shipped_episodes().episode(1)
+    assert episode.parts is not None
+    video, labels = episode.video, np.maximum(episode.parts.mask[0].astype(int) - 1, 0)
+    actions = kin4d.Actions(
+        kind="joint", values=episode.joints, names=episode.joint_names, fps=episode.fps
+    )
+    given = {
+        "image": video.rgb[0],
+        "robot": episode_body(episode),
+        "actions": actions,
+        "camera": video.camera,
+        "depth": video.xyz[0, ..., 2],
+        "frames": 0,
+        "measured_gripper": True,
+    }
+    file = tmp_path / "masks.npy"
+    np.save(file, labels)
+    moved = kin4d.imagine(**given, masks=file)
+    still = kin4d.imagine(**given, masks=np.zeros_like(labels))
+    part = labels == 1
+    away = np.abs(moved.rgb[-1].astype(int) - moved.rgb[0])[part].mean()
+    assert away > 3 * np.abs(still.rgb[-1].astype(int) - still.rgb[0])[part].mean()
+    with pytest.raises(InputError, match=r"masks of parts.*\[H, W\] integers"):
+        kin4d.imagine(**given, masks=np.zeros(labels.shape))
+    with pytest.raises(InputError, match="masks and its camera differ in size"):
+        kin4d.imagine(**given, masks=labels[1:])
+
+
 def test_an_episode_without_joints_is_refused():
     episode = replace(shipped_episodes().episode(0), joints=None, joint_names=())
     with pytest.raises(InputError, match="no joint positions"):

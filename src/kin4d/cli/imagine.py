@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from kin4d.cli.output import check_memory, print_result
-from kin4d.cli.ranges import Count, Natural, Seed
+from kin4d.cli.ranges import Count, Natural, Pixels, Seed
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def imagine_command(
     camera: Path,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     depth: Path | None = None,
+    masks: Path | None = None,
     table_height: float | None = None,
     plane: Path | None = None,
     base_pose: tuple[float, ...] = (),
@@ -30,6 +31,7 @@ def imagine_command(
     gripper_link: str | None = None,
     camera_convention: str | None = None,
     align: bool = False,
+    size: tuple[Pixels, Pixels] | None = None,
     weights: str = "tiny",
     num_samples: Count = 1,
     seed: Seed = 0,
@@ -48,6 +50,8 @@ def imagine_command(
         camera: JSON of the image's camera, in the robot's world; see `kin4d calibrate`.
         output: Folder for imagined.mp4, pointmap.npz, camera.json, and joints.npz.
         depth: .npy (m) or .png (mm) of the same view; without it depth is estimated.
+        masks: .png or .npy of the image's size: 0 for none, then one id per rigid part, as a
+            segmentation model or a person drew them; without it parts are predicted.
         table_height: m above the robot's base: what objects rest on. If neither this nor --plane
             is given, it is found in the depth, or guessed from the robot's motion without depth.
         plane: JSON of a plane that may be tilted: {"normal": [0, 0, 1], "point": [0, 0, -0.1]}, in
@@ -59,6 +63,8 @@ def imagine_command(
         camera_convention: Of the camera's pose, where its file does not say: opencv, opengl,
             blender, mujoco, robosuite, ros, ros_optical or sapien.
         align: Slide and roll the robot in the image to where the first image shows it.
+        size: Width and height in pixels within which the video is drawn, such as 720 480; that of
+            the model by default. The networks see a small image all the same.
         weights: A name that ships, a .safetensors file, a folder or a hub id.
         num_samples: How many videos; the first is the most likely one, the others are sampled
             where the model is uncertain.
@@ -80,7 +86,7 @@ def imagine_command(
     from kin4d.world.model import load_world_model
 
     model = load_world_model(weights)
-    height, width = model.size
+    width, height = size or model.size[::-1]
     check_memory(frames, pixels=height * width)
     try:
         result = imagine(
@@ -89,6 +95,7 @@ def imagine_command(
             actions,
             camera,
             depth=depth,
+            masks=masks,
             table_height=table_height,
             plane=plane,
             base_pose=pose_of_numbers(base_pose) if base_pose else None,
@@ -96,6 +103,7 @@ def imagine_command(
             gripper_link=gripper_link,
             camera_convention=camera_convention,
             align=align,
+            size=size,
             weights=model,
             num_samples=num_samples,
             seed=seed,
@@ -113,12 +121,12 @@ def imagine_command(
         raise
     save_imagined(result, output)
     write_image(result.fit.picture, output / "robot_over_image.png")
-    size = [result.camera.width, result.camera.height]
+    written = [result.camera.width, result.camera.height]
     data: dict[str, Any] = {
         "written": str(output),
         "frames": len(result),
-        "size": size,
-        "letterboxed": size != [width, height],
+        "size": written,
+        "letterboxed": written != [width, height],
         "depth": "given" if depth else "estimated",
         "robot_fit": {
             "iou": None if result.fit.evidence == "none" else round(result.fit.iou, 4),
@@ -132,7 +140,7 @@ def imagine_command(
             "source": result.support.source,
         },
     }
-    text = f"{len(result)} frames of {size[0]} x {size[1]} pixels in {output}\n{result.fit}"
+    text = f"{len(result)} frames of {written[0]} x {written[1]} pixels in {output}\n{result.fit}"
     text += ", and was moved there" if align and result.fit.shift.any() else ""
     text += f"\nobjects rest {result.support}"
     if num_samples > 1:

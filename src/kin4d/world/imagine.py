@@ -33,6 +33,8 @@ from kin4d.world.episode_observation import episode_body
 from kin4d.world.first_image import POOR_FIT, FirstImageError, check_first_image
 from kin4d.world.letterbox import Letterbox
 from kin4d.world.model import WorldModel, load_world_model
+from kin4d.world.object_world.full_resolution import imagine_large
+from kin4d.world.object_world.model import ObjectWorldModel
 from kin4d.world.observation import Observation, make_observation
 from kin4d.world.robot_fit import RobotFit, align_to_fit
 from kin4d.world.rollout import imagine_rollout
@@ -40,6 +42,7 @@ from kin4d.world.support_plane import SupportPlane, find_support
 
 _FIT = 2
 """The fit of the robot is checked in images so many times larger than the model's."""
+_MAX_SCALE = 20
 
 
 class ImagineWarning(UserWarning):
@@ -72,6 +75,7 @@ def imagine(
     camera: str | Path | Camera,
     *,
     depth: str | Path | np.ndarray | None = None,
+    masks: str | Path | np.ndarray | None = None,
     table_height: float | None = None,
     plane: str | Path | SupportPlane | None = None,
     base_pose: np.ndarray | None = None,
@@ -79,6 +83,7 @@ def imagine(
     gripper_link: str | None = None,
     camera_convention: str | None = None,
     align: bool = False,
+    size: tuple[int, int] | None = None,
     weights: str | Path | WorldModel = "tiny",
     num_samples: int = 1,
     seed: int = 0,
@@ -96,6 +101,8 @@ def imagine(
         camera: The camera of the image, in the robot's world; an object or its JSON file. The
             cameras of episodes stand in a world with another robot base: see `imagine_episode`.
         depth: Depth of the same view: .npy (m), .png (mm) or [H, W] m; estimated if None.
+        masks: Rigid parts in the image, if known: [H, W] integers, 0 for none, then one id per
+            part, or a .png or .npy of them; predicted if None.
         table_height: m above the robot's base: what objects rest on. If neither this nor `plane`
             is given, it is found in the depth, or guessed from the robot's motion without depth.
         plane: The same as a plane that may be tilted, or its JSON; see `SupportPlane`.
@@ -105,6 +112,8 @@ def imagine(
         camera_convention: That of the camera's pose, if `camera` is a file: opencv, opengl,
             mujoco, robosuite, ros, sapien, ...; what the file says if None.
         align: Slide and roll the robot in the image to where the first image shows it.
+        size: Width and height in pixels within which the video is drawn, from the first image's
+            own pixels; the networks see a small image all the same. That of the model if None.
         weights: A name that ships, a .safetensors file, a folder, a hub id, or a loaded model.
         num_samples: How many videos; the first is the most likely one, the others are its
             `samples`.
@@ -124,6 +133,7 @@ def imagine(
         ("actions", actions, (Actions,)),
         ("camera", camera, (Camera,)),
         ("depth", depth, (np.ndarray, type(None))),
+        ("masks", masks, (np.ndarray, type(None))),
         ("gripper", gripper, (RigidLinks, type(None))),
     ):
         _check_type(name, value, kinds)
@@ -136,7 +146,7 @@ def imagine(
     model = load_world_model(weights) if isinstance(weights, str | Path) else weights
     _check_size("image", rgb, view)
     box = Letterbox.of(view, height=model.size[0], width=model.size[1])
-    if (view.height, view.width) != model.size:
+    if size is None and (view.height, view.width) != model.size:
         margins = "" if box.fills else ", with margins above and below or at the sides"
         _warn(f"the image is resized to {model.size[1]} x {model.size[0]} pixels{margins}")
     if not isinstance(actions, Actions):
@@ -179,11 +189,22 @@ def imagine(
     elif fit.iou < POOR_FIT:
         _warn(f"{fit}; try --align, or check the camera")
     support = _support(observation, table_height, plane, fit)
-    observation = replace(observation, support=support.frame, keep_robot=not align)
-    first, *others = (
-        box.crop(imagine_rollout(model, observation, seed=None if n == 0 else seed + n))
-        for n in range(num_samples)
-    )
+    observation = replace(observation, support=support.frame, keep_robot=True)
+    seeds = [None if n == 0 else seed + n for n in range(num_samples)]
+    part = None if masks is None else _parts(masks, model, view, box)
+    if size is None and (part is None or not isinstance(model, ObjectWorldModel)):
+        first, *others = (box.crop(imagine_rollout(model, observation, seed=n)) for n in seeds)
+    elif size is None:
+        assert isinstance(model, ObjectWorldModel)
+        first, *others = (box.crop(model.imagine(observation, part=part, seed=n)) for n in seeds)
+    else:
+        wide = _large_box(view, model, size)
+        large = _observe(rgb, metres, actor, wide, fps=fps, base=np.asarray(body.root))
+        large = align_to_fit(large, fit) if align else large
+        large = replace(large, support=support.frame)
+        first, *others = (
+            wide.crop(imagine_large(model, observation, large, part=part, seed=n)[0]) for n in seeds
+        )
     return ImaginedVideo(
         **vars(first),
         q=q.numpy(),
@@ -258,6 +279,42 @@ def _check_pose(pose: np.ndarray) -> None:
         )
 
 
+def _parts(
+    masks: str | Path | np.ndarray, model: WorldModel, view: Camera, box: Letterbox
+) -> np.ndarray:
+    """[H, W] int: the given part of each pixel of the model's image, -1 for none."""
+    if not isinstance(model, ObjectWorldModel):
+        raise InputError("masks of parts need the weights of an object world model")
+    labels = masks if isinstance(masks, np.ndarray) else read_labels(Path(masks))
+    if labels.ndim != 2 or not np.issubdtype(labels.dtype, np.integer) or labels.max() > 255:
+        raise InputError(
+            "masks of parts",
+            value=(labels.shape, str(labels.dtype)),
+            allowed="[H, W] integers: 0 for none, then one id per part, at most 255",
+        )
+    _check_size("masks", labels, view)
+    return box.put_labels(labels).astype(int) - 1
+
+
+def _large_box(view: Camera, model: WorldModel, size: tuple[int, int]) -> Letterbox:
+    """The letterbox of the model, as large as fits into `size` (width, height)."""
+    if not isinstance(model, ObjectWorldModel):
+        raise InputError(
+            "these weights predict pixels, not motions, and have one size only",
+            value=size,
+            allowed="no size, or the weights of an object world model",
+        )
+    height, width = model.size
+    scale = min(size[0] / width, size[1] / height)
+    if not 1 <= scale <= _MAX_SCALE:
+        raise InputError(
+            "size of the video",
+            value=size,
+            allowed=f"{width} x {height} to {_MAX_SCALE * width} x {_MAX_SCALE * height} pixels",
+        )
+    return Letterbox.of(view, height=round(scale * height), width=round(scale * width))
+
+
 def _observe(
     rgb: np.ndarray,
     metres: np.ndarray | None,
@@ -326,6 +383,15 @@ def read_depth(path: Path) -> np.ndarray:
         if path.suffix == ".npy":
             return read_array(path, what="depth image").astype(np.float32)
         return np.asarray(decode_image(path.read_bytes(), name=str(path)), np.float32) / 1000
+
+
+def read_labels(path: Path) -> np.ndarray:
+    """[H, W] integers of a .npy, or of a .png with one channel or a palette."""
+    path = existing_file(path)
+    with reading(path, "masks", hint="give a .npy or .png of one id per pixel"):
+        if path.suffix == ".npy":
+            return read_array(path, what="masks")
+        return np.asarray(decode_image(path.read_bytes(), name=str(path)))
 
 
 def _warn(text: str) -> None:

@@ -60,12 +60,14 @@ class Letterbox:
 
     def put_depth(self, depth: np.ndarray) -> np.ndarray:
         """[H, W, 3] float32 m: points of a depth image (m), NaN where it has none."""
-        rows = ((np.arange(self.height) + 0.5) * depth.shape[0] / self.height).astype(int)
-        columns = ((np.arange(self.width) + 0.5) * depth.shape[1] / self.width).astype(int)
-        small = depth[rows][:, columns].astype(np.float32)
+        small = self._nearest(depth).astype(np.float32)
         small = np.where(np.isfinite(small) & (small > 0), small, np.nan)
         whole = np.pad(small, self._margins, mode="edge")
         return (whole[..., None] * self.camera.rays()).astype(np.float32)
+
+    def put_labels(self, labels: np.ndarray) -> np.ndarray:
+        """[H, W]: an image of labels [h, w], each from its nearest pixel; zero in the margins."""
+        return np.pad(self._nearest(labels), self._margins)
 
     def crop(self, video: PointmapVideo) -> PointmapVideo:
         """A video without the margins."""
@@ -81,6 +83,11 @@ class Letterbox:
             mask=np.ascontiguousarray(video.mask[:, rows, columns]),
             camera=camera,
         )
+
+    def _nearest(self, image: np.ndarray) -> np.ndarray:
+        rows = ((np.arange(self.height) + 0.5) * image.shape[0] / self.height).astype(int)
+        columns = ((np.arange(self.width) + 0.5) * image.shape[1] / self.width).astype(int)
+        return image[rows][:, columns]
 
     @property
     def _margins(self) -> tuple[tuple[int, int], tuple[int, int]]:

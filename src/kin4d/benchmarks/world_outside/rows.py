@@ -1,4 +1,4 @@
-"""Rows of the table: what a model is given of scenes it was never trained on."""
+"""Rows of the table: what a model knows of scenes that it was not trained on."""
 
 from __future__ import annotations
 

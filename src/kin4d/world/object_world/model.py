@@ -27,6 +27,7 @@ from kin4d.world.object_world.dynamics import DynamicsConfig, PartDynamics
 from kin4d.world.object_world.dynamics_sample import DynamicsSample, make_dynamics_sample
 from kin4d.world.object_world.part_rollout import rollout_parts
 from kin4d.world.object_world.refinement import RefineConfig, RefineNet
+from kin4d.world.object_world.released_parts import drop_released
 from kin4d.world.object_world.segmentation import (
     BACKGROUND,
     PartSegmenter,
@@ -34,6 +35,7 @@ from kin4d.world.object_world.segmentation import (
     frame_features,
     split_components,
 )
+from kin4d.world.object_world.standing_pieces import add_standing_pieces, moving_points
 from kin4d.world.object_world.train import VERSION, WORLD
 from kin4d.world.observation import Observation
 from kin4d.world.observation_cleanup import clean_observation
@@ -125,15 +127,26 @@ class ObjectWorldModel:
         if sample is None:
             return PartMotion(part=np.full_like(part, BACKGROUND), motions=motions[:, :0])
         poses = rollout_parts(self.dynamics, *sample.tensors(), sample.seconds, generator).numpy()
+        poses = drop_released(sample, poses)
         motions[:, list(sample.part_ids)] = poses_in_camera(observation, poses)
         return PartMotion(part=part, motions=motions)
 
-    def segment_parts(self, observation: Observation) -> np.ndarray:
-        """[H, W] int: part of each pixel of the first frame, -1 for none."""
+    def segment_parts(self, observation: Observation, *, measured: bool = False) -> np.ndarray:
+        """[H, W] int: part of each pixel of the first frame, -1 for none.
+
+        Args:
+            observation: The input.
+            measured: Whether its depth was measured: what stands on the support is then seen in
+                it, even if the network misses it.
+        """
         xyz = observation.to_support(observation.xyz.astype(np.float64))
         robot = observation.robot.mask[0] > 0
         features = frame_features(observation.image, xyz, robot)
-        return split_components(self.segmentation.predict(features), xyz)
+        part = split_components(self.segmentation.predict(features), xyz)
+        if not measured:
+            return part
+        path = moving_points(observation.to_support(observation.robot_points))
+        return add_standing_pieces(part, xyz, robot, path)
 
     def dynamics_sample(
         self,
@@ -205,7 +218,9 @@ class ObjectWorldModel:
 
         Args: as of `predict_motion`.
         """
+        measured = bool(np.isfinite(observation.xyz).any())
         observation = self.with_depth(clean_observation(observation))
+        part = self.segment_parts(observation, measured=measured) if part is None else part
         motion = self.predict_motion(observation, part=part, seed=seed)
         video = self.finish(observation, self.render(observation, motion))
         video.rgb[0], video.xyz[0] = observation.image, observation.xyz

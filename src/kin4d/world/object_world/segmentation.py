@@ -79,6 +79,25 @@ def _match_labels(probabilities: Tensor, reference: Tensor) -> Tensor:
     return torch.cat([probabilities[..., :1], probabilities[..., 1:][..., order]], -1)
 
 
+def pixel_components(
+    part: np.ndarray, xyz: np.ndarray, *, max_gap: float = _MAX_PIXEL_GAP
+) -> np.ndarray:
+    """[H, W] int: connected component of each pixel, of adjacent pixels of one part.
+
+    Args:
+        part: [H, W] int: the part of each pixel, or `BACKGROUND`.
+        xyz: [H, W, 3] m.
+        max_gap: m between adjacent pixels of one component.
+    """
+    index = np.arange(part.size).reshape(part.shape)
+    edges = []
+    for a, b in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
+        near = np.linalg.norm(xyz[a] - xyz[b], axis=-1) < max_gap
+        connected = near & (part[a] == part[b]) & (part[a] != BACKGROUND)
+        edges.append(np.stack([index[a][connected], index[b][connected]], 1))
+    return _components(np.concatenate(edges), part.size).reshape(part.shape)
+
+
 def split_components(part: np.ndarray, xyz: np.ndarray) -> np.ndarray:
     """[H, W] int: parts split into connected components, renumbered, without stray pixels.
 
@@ -89,13 +108,7 @@ def split_components(part: np.ndarray, xyz: np.ndarray) -> np.ndarray:
         part: [H, W] int: the part of each pixel, or `BACKGROUND`.
         xyz: [H, W, 3] m.
     """
-    index = np.arange(part.size).reshape(part.shape)
-    edges = []
-    for a, b in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
-        near = np.linalg.norm(xyz[a] - xyz[b], axis=-1) < _MAX_PIXEL_GAP
-        connected = near & (part[a] == part[b]) & (part[a] != BACKGROUND)
-        edges.append(np.stack([index[a][connected], index[b][connected]], 1))
-    piece = _components(np.concatenate(edges), part.size).reshape(part.shape)
+    piece = pixel_components(part, xyz)
     size = np.bincount(piece.ravel())[piece]
     labels, count = np.full_like(part, BACKGROUND), 0
     for number in np.unique(part[part != BACKGROUND]):

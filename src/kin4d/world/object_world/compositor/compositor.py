@@ -17,7 +17,7 @@ from kin4d.render.shading import to_srgb
 from kin4d.world.object_world.compositor.cavity_fill import cavity_behind, parent_part
 from kin4d.world.object_world.compositor.lighting import TABLE_TOLERANCE, Shadows, relight
 from kin4d.world.object_world.compositor.part_surfels import PartSurfels
-from kin4d.world.object_world.compositor.pixel_quads import dilate
+from kin4d.world.object_world.compositor.pixel_quads import dilate, edge_width
 from kin4d.world.observation import Observation
 
 _STATIC = 0.001  # m of motion below which a part counts as not moved yet
@@ -61,8 +61,8 @@ class Compositor:
         part_masks = [known & ~robot & (part == part_id) for part_id in moving]
         hole = np.any([robot, *part_masks], axis=0)
         # Edge pixels are mixed with the surface behind.
-        clean = known & ~dilate(hole)
-        self.hole = ~clean
+        edge = edge_width(observation.camera)
+        self.hole = dilate(hole, edge)
         self._points = [observation.xyz[mask].astype(np.float64) for mask in part_masks]
         self._shadows = Shadows(observation, part >= 0)
         object_points = observation.xyz[known & ~robot & (part >= 0)].astype(np.float64)
@@ -82,14 +82,14 @@ class Compositor:
         linear = to_linear(observation.image)
         shade = self.light.shadow_strength * self.first_shadow * self._shadows.table
         unshadowed = linear / (1 - shade)[..., None]
-        filled = pyramid_inpaint(
-            np.concatenate([unshadowed, observation.xyz[..., 2:]], axis=-1).astype(np.float32),
-            clean,
-        )
-        depth = np.where(self.hole, filled[..., 3], observation.xyz[..., 2])
+        colour = pyramid_inpaint(unshadowed.astype(np.float32), ~self.hole)
+        depth = observation.xyz[..., 2]
+        behind = pyramid_inpaint(depth[..., None], known & ~self.hole)[..., 0]
+        # Elsewhere, depth that was not measured stays unknown, and hides nothing.
+        depth = np.where(self.hole, behind, depth)
         self._first_unshadowed = unshadowed
-        self._near_part = [dilate(mask) & ~robot & known for mask in part_masks]
-        self._unshadowed = np.where(self.hole[..., None], filled[..., :3], unshadowed)
+        self._near_part = [dilate(mask, edge) & ~robot & known for mask in part_masks]
+        self._unshadowed = np.where(self.hole[..., None], colour, unshadowed)
         for part_mask, parent in zip(part_masks, parents, strict=True):
             if parent is None:
                 continue
@@ -123,12 +123,13 @@ class Compositor:
             unshadowed = np.where(unchanged[..., None], self._first_unshadowed, unshadowed)
             hole = hole & ~unchanged
             xyz[unchanged] = self.observation.xyz[unchanged]
-        rgb = to_srgb(unshadowed * (1 - self.light.shadow_strength * shadow)[..., None])
+        rgb = self._background(unshadowed, shadow)
         moved = np.zeros(self.hole.shape, bool)
         if self._surfels is not None and has_moved.any():
             parts = self._surfels.render(poses, xyz[..., 2], has_moved)
             moved = parts.visible
-            rgb = np.rint((1 - parts.coverage) * rgb + parts.rgb).astype(np.uint8)
+            on = parts.coverage[..., 0] > 0
+            rgb[on] = np.rint((1 - parts.coverage[on]) * rgb[on] + parts.rgb[on]).astype(np.uint8)
             xyz[moved] = parts.xyz[moved]
         on_robot = (robot.mask[frame] > 0) & ~(robot.xyz[frame, ..., 2] > xyz[..., 2])
         rgb[on_robot], xyz[on_robot] = self._robot_rgb[frame][on_robot], robot.xyz[frame][on_robot]
@@ -137,6 +138,10 @@ class Compositor:
         return CompositeFrame(
             rgb=rgb, xyz=xyz, robot=on_robot, moved=moved, guessed=guessed, shadow=shadow
         )
+
+    def _background(self, unshadowed: np.ndarray, shadow: np.ndarray) -> np.ndarray:
+        """[H, W, 3] uint8: linear colours in the shadow of a frame."""
+        return to_srgb(unshadowed * (1 - self.light.shadow_strength * shadow)[..., None])
 
     def _has_moved(self, moving_index: int, pose: np.ndarray) -> bool:
         """Whether a moving part is away from its position in the first frame."""

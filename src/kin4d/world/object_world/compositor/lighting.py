@@ -21,6 +21,7 @@ _MIN_CORRELATION = 0.12  # below it no light is assumed
 _AZIMUTHS, _TILTS = 16, (15.0, 27.0, 39.0, 51.0, 63.0)
 _REFINE_DEGREES = (6.0, 3.0, 1.5)  # around the best direction, coarse to fine
 _MIN_PIXELS = 20  # of the robot, to estimate its brightness
+_SHADOW_ROWS = 64  # of the image in which shadows are cast
 _BLUR_FRACTION = 90  # shadow blur is the image height divided by this
 
 
@@ -51,12 +52,26 @@ class Shadows:
         position = observation.to_support(observation.xyz.astype(np.float64))
         robot = observation.robot.mask[0] > 0
         self.table = (np.abs(position[..., 2]) < TABLE_TOLERANCE) & ~robot & ~occupied
+        # Shadows are soft, and their points few: they are cast in a small image.
+        camera = observation.camera
+        factor = max(1, camera.height // _SHADOW_ROWS)
+        self._camera = camera.resized(-(-camera.width // factor), -(-camera.height // factor))
 
     def cast(self, points: np.ndarray, keys: np.ndarray) -> np.ndarray:
         """[C, H, W] float32 from 0 to 1: shadows of points [N, 3] (m) for lights [C, 3]."""
+        small, camera = self._cast_small(points, keys), self._observation.camera
+        if small.shape[1:] == (camera.height, camera.width):
+            return small
+        from scipy.ndimage import zoom
+
+        scale = camera.height / small.shape[1], camera.width / small.shape[2]
+        return zoom(small, (1, *scale), order=1, mode="nearest", grid_mode=True)
+
+    def _cast_small(self, points: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        """`cast`, in the small image."""
         from scipy.ndimage import gaussian_filter, uniform_filter
 
-        observation, camera = self._observation, self._observation.camera
+        observation, camera = self._observation, self._camera
         above = points[points[:, 2] > 0]
         slant = keys / keys[:, 2:]
         flat = above[None] - slant[:, None] * above[None, :, 2:]
@@ -78,15 +93,16 @@ class Shadows:
         """Estimate the light of the first frame from shadow-casting `points` [N, 3] m."""
         keys, best = _directions(), 0
         no_light = Light(keys[0], 0.0)
-        if self.table.sum() < 200:
+        table, image = self._small_table(), self._small_image()
+        if table.sum() < 200:
             return no_light
-        bright = np.log(to_linear(self._observation.image)[self.table].mean(-1) + 0.02)
-        v, u = np.nonzero(self.table)
+        bright = np.log(to_linear(image)[table].mean(-1) + 0.02)
+        v, u = np.nonzero(table)
         basis, _ = np.linalg.qr(np.stack([np.ones(len(u)), u, v], -1))
         dark = -(bright - basis @ (basis.T @ bright))
         for degrees in (0.0, *_REFINE_DEGREES):
             keys = _directions_around(keys[best], degrees) if degrees else keys
-            shadows = self.cast(points, keys)[:, self.table].astype(np.float64)
+            shadows = self._cast_small(points, keys)[:, table].astype(np.float64)
             shadows -= (shadows @ basis) @ basis.T
             norm = np.linalg.norm(shadows, axis=1)
             correlation = np.where(norm > 1.0, shadows @ dark / np.maximum(norm, 1e-9), 0.0)
@@ -95,6 +111,22 @@ class Shadows:
             return no_light
         slope = correlation[best] / norm[best]
         return Light(keys[best], float(np.clip(1 - np.exp(-slope), 0.0, 0.8)))
+
+    def _small_table(self) -> np.ndarray:
+        """[h, w] bool: the table in the small image."""
+        height, width = self.table.shape
+        rows = (np.arange(self._camera.height) + 0.5) * height / self._camera.height
+        columns = (np.arange(self._camera.width) + 0.5) * width / self._camera.width
+        return self.table[rows.astype(int)][:, columns.astype(int)]
+
+    def _small_image(self) -> np.ndarray:
+        """[h, w, 3] uint8: the first frame in small."""
+        from PIL import Image
+
+        image, size = self._observation.image, (self._camera.width, self._camera.height)
+        if image.shape[:2] == size[::-1]:
+            return image
+        return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BOX))
 
 
 def brightness(normals: np.ndarray, observation: Observation, light: Light) -> np.ndarray:

@@ -21,9 +21,9 @@ from kin4d.render.shading import to_srgb
 from kin4d.world.object_world.compositor.drawer_interior import drawer_interior_behind
 from kin4d.world.object_world.compositor.lighting import Light, brightness
 from kin4d.world.object_world.compositor.pixel_quads import (
-    QUADS_PER_PIXEL,
     clean_colours,
     pixel_quads,
+    quads_per_pixel,
     surface_normals,
 )
 from kin4d.world.object_world.upright_box import UprightBox
@@ -180,16 +180,19 @@ class PartSurfels:
         if not active.all():
             return self._subset(active).render(poses, depth)
         camera = replace(self.observation.camera, pose=np.eye(4))
+        each = quads_per_pixel(camera)
         coarse = self._fragments(poses, camera)
-        finer = camera.resized(QUADS_PER_PIXEL * camera.width, QUADS_PER_PIXEL * camera.height)
-        fine = self._fragments(poses, finer)
-        max_depth = depth.repeat(QUADS_PER_PIXEL, 0).repeat(QUADS_PER_PIXEL, 1) + DEPTH_TOLERANCE
+        finer = camera.resized(each * camera.width, each * camera.height)
+        fine = coarse if each == 1 else self._fragments(poses, finer)
+        max_depth = depth.repeat(each, 0).repeat(each, 1) + DEPTH_TOLERANCE
         covered = (fine.face >= 0) & ~(fine.xyz[..., 2] > max_depth)
         rgb = np.zeros((*covered.shape, 3), np.float32)
         rgb[covered] = to_srgb(self._shaded(fine.face[covered], fine.xyz[covered], poses))
-        coverage, rgb = _downsample(covered[..., None].astype(np.float32)), _downsample(rgb)
+        coverage = _downsample(covered[..., None].astype(np.float32), each)
         visible = (coarse.face >= 0) & ~(coarse.xyz[..., 2] > depth + DEPTH_TOLERANCE)
-        return LayerRender(visible=visible, xyz=coarse.xyz, coverage=coverage, rgb=rgb)
+        return LayerRender(
+            visible=visible, xyz=coarse.xyz, coverage=coverage, rgb=_downsample(rgb, each)
+        )
 
     def _subset(self, chosen: np.ndarray) -> PartSurfels:
         """The chosen faces, [F] bool."""
@@ -250,14 +253,9 @@ def _hidden_side_copies(
             yield rotation, kept
 
 
-def _downsample(image: np.ndarray) -> np.ndarray:
-    """[H, W, C]: mean over the subpixels of each pixel."""
+def _downsample(image: np.ndarray, each: int) -> np.ndarray:
+    """[H, W, C]: mean over the `each` x `each` subpixels of each pixel."""
+    if each == 1:
+        return image
     height, width, channels = image.shape
-    blocks = image.reshape(
-        height // QUADS_PER_PIXEL,
-        QUADS_PER_PIXEL,
-        width // QUADS_PER_PIXEL,
-        QUADS_PER_PIXEL,
-        channels,
-    )
-    return blocks.mean((1, 3))
+    return image.reshape(height // each, each, width // each, each, channels).mean((1, 3))

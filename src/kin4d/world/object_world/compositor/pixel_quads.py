@@ -5,12 +5,18 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import distance_transform_edt, gaussian_filter
 
+from kin4d.geometry.camera import Camera
 from kin4d.world.observation import Observation
 
-QUADS_PER_PIXEL = 2
-"""Quads along each side of a pixel."""
+_SMALL_IMAGE = 160  # rows up to which a pixel is coarse enough to be divided
+_EDGE_ROWS = 100  # rows of an image for each pixel of an edge
 _OUTLINE_BLUR = 0.6  # pixels: smoothing of outlines
 _MAX_STEP = 0.02  # m between adjacent pixels of one surface
+
+
+def quads_per_pixel(camera: Camera) -> int:
+    """Quads along each side of a pixel: two in small images, one in large ones."""
+    return 2 if camera.height <= _SMALL_IMAGE else 1
 
 
 def surface_normals(xyz: np.ndarray, part_mask: np.ndarray) -> np.ndarray:
@@ -48,20 +54,15 @@ def pixel_quads(
 
     Corners lie at the mean depth of the tangent planes of the pixels around them.
     """
-    camera = observation.camera.resized(
-        QUADS_PER_PIXEL * observation.camera.width, QUADS_PER_PIXEL * observation.camera.height
-    )
-    fine = part_mask.repeat(QUADS_PER_PIXEL, 0).repeat(QUADS_PER_PIXEL, 1)
-    smooth = gaussian_filter(fine.astype(np.float32), _OUTLINE_BLUR * QUADS_PER_PIXEL) > 0.5
+    camera, each = observation.camera, quads_per_pixel(observation.camera)
+    camera = camera.resized(each * camera.width, each * camera.height)
+    fine = part_mask.repeat(each, 0).repeat(each, 1)
+    smooth = gaussian_filter(fine.astype(np.float32), _OUTLINE_BLUR * each) > 0.5
     smooth = smooth if smooth.any() else fine
     row, column = np.asarray(
         distance_transform_edt(~part_mask, return_distances=False, return_indices=True)
     )
-    pixel = (
-        np.ravel_multi_index((row, column), part_mask.shape)
-        .repeat(QUADS_PER_PIXEL, 0)
-        .repeat(QUADS_PER_PIXEL, 1)
-    )
+    pixel = np.ravel_multi_index((row, column), part_mask.shape).repeat(each, 0).repeat(each, 1)
     plane = (normals * observation.xyz).sum(-1).ravel()
     rays = camera.rays()
     cosine = (normals.reshape(-1, 3)[pixel] * rays).sum(-1)
@@ -107,8 +108,18 @@ def clean_colours(linear: np.ndarray, part_mask: np.ndarray) -> np.ndarray:
     return np.where((part_mask & ~inner & (count > 0))[..., None], mean, linear)
 
 
-def dilate(mask: np.ndarray) -> np.ndarray:
-    """A mask [H, W] grown by one pixel."""
-    wide = np.pad(mask, 1)
-    rows = wide[:-2] | wide[1:-1] | wide[2:]
-    return rows[:, :-2] | rows[:, 1:-1] | rows[:, 2:]
+def edge_width(camera: Camera) -> int:
+    """Pixels along an outline that may show both sides: one in small images, more in large ones.
+
+    Masks come from a small image, and large ones are often softer than their pixels.
+    """
+    return max(1, round(camera.height / _EDGE_ROWS))
+
+
+def dilate(mask: np.ndarray, pixels: int = 1) -> np.ndarray:
+    """A mask [H, W] grown by some pixels."""
+    for _ in range(pixels):
+        wide = np.pad(mask, 1)
+        rows = wide[:-2] | wide[1:-1] | wide[2:]
+        mask = rows[:, :-2] | rows[:, 1:-1] | rows[:, 2:]
+    return mask
