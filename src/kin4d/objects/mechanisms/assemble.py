@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from kin4d.objects.articulated_sample import ArticulatedSample
-from kin4d.objects.mechanisms import sliding, turning
+from kin4d.objects.mechanisms import sliding, spinning, turning
 from kin4d.objects.mechanisms.mount import Mount, box_mounts
 from kin4d.objects.object_sample import ObjectSample
 from kin4d.objects.procedural.assembly import ArticulatedObject
@@ -22,15 +22,15 @@ MECHANISM = "mechanism"
 Fitting = Callable[[Mount], list[Mount]]
 
 _CARRIERS: tuple[Fitting, ...] = (
-    turning.add_arm, turning.add_arm, turning.add_turntable, turning.add_yoke, sliding.add_carriage,
+    turning.add_arm, turning.add_arm, spinning.add_turntable, turning.add_yoke, sliding.add_carriage,
     sliding.add_carriage, sliding.add_telescope,
 )  # fmt: skip
 """Others can be fitted to what these move."""
 
 _ENDS: tuple[Fitting, ...] = (
     turning.add_panel, turning.add_panel, turning.add_panel, turning.add_double_panel,
-    turning.add_dial, turning.add_lever, turning.add_rotor, turning.add_wheels, turning.add_bail,
-    turning.add_louvers, turning.add_tongs, sliding.add_drawers, sliding.add_drawers,
+    spinning.add_dial, turning.add_lever, spinning.add_rotor, spinning.add_wheels, turning.add_bail,
+    turning.add_louvers, spinning.add_tongs, sliding.add_drawers, sliding.add_drawers,
     sliding.add_keys, sliding.add_plunger, sliding.add_panes, sliding.add_fingers,
     sliding.add_cap,
 )  # fmt: skip

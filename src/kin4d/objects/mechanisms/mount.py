@@ -84,6 +84,12 @@ class Mount:
         """A smaller rectangle of this one."""
         return self.on(self.link, (*center, 0.0), half)
 
+    def both_ways(self, least: float, most: float) -> tuple[float, float]:
+        """Limits drawn at random, rad: alike both ways, one way only, or anything."""
+        make = self.make
+        one, other = make.between(least, most), make.between(least, most)
+        return make.pick((-one, one), (-one, one), (0.0, one), (-one, 0.0), (-one, other))
+
     def _turned(self, direction: Vector) -> np.ndarray:
         turned = self.frame @ np.asarray(direction, np.float64)
         return np.where(np.abs(turned) < 1e-12, 0.0, turned)
