@@ -22,8 +22,8 @@ MECHANISM = "mechanism"
 Fitting = Callable[[Mount], list[Mount]]
 
 _CARRIERS: tuple[Fitting, ...] = (
-    turning.add_arm, turning.add_arm, spinning.add_turntable, turning.add_yoke, sliding.add_carriage,
-    sliding.add_carriage, sliding.add_telescope,
+    turning.add_arm, turning.add_arm, spinning.add_turntable, turning.add_yoke,
+    sliding.add_carriage, sliding.add_carriage, sliding.add_telescope,
 )  # fmt: skip
 """Others can be fitted to what these move."""
 
