@@ -26,6 +26,7 @@ from kin4d.loading import load
 from kin4d.viewer.body_view import BodyView
 from kin4d.viewer.page import Page
 
+LOOKS = ("as it is", "with shadows", "viser's light, shadows, antialiasing")
 OBJECTS = ("cabinet", "laptop")
 VERTICES = 50_000
 VIEWPORT = (1000, 700)
@@ -47,6 +48,15 @@ window.drawn = {frames: 0, triangles: 0};
     requestAnimationFrame(tick);
   };
   requestAnimationFrame(tick);
+}
+"""
+# Hides that the browser draws in software: the page then asks for antialiasing.
+_DISGUISE = """
+{
+  const get = WebGL2RenderingContext.prototype.getExtension;
+  WebGL2RenderingContext.prototype.getExtension = function (name) {
+    return name === "WEBGL_debug_renderer_info" ? null : get.call(this, name);
+  };
 }
 """
 _CANVAS = """(() => {
@@ -74,6 +84,8 @@ def run(*, quick: bool, seed: int) -> Report:
         for name in OBJECTS[:1] if quick else OBJECTS:
             rows, renderer = _rates(browser, Path(folder) / f"{name}.glb", seconds)
             report.rows += [{"object": name, **row} for row in rows]
+        file = Path(folder) / f"{OBJECTS[0]}.glb"
+        report.rows += [_cost(browser, file, look, seconds) for look in LOOKS]
     starts = [row for row in report.rows if "wall s" in row]
     rates = [row for row in report.rows if "frames/s" in row]
     report.checks = [Check("command to interactive page (s)", _worst(starts, "wall s"), 5.0)]
@@ -139,15 +151,8 @@ def _start(browser: Any, file: Path) -> dict[str, Any]:
 
 def _rates(browser: Any, file: Path, seconds: float) -> tuple[list[dict[str, Any]], str]:
     """Rows for a joint that moves and a simulation that runs, and what draws."""
-    page = Page(port=0)
-    threading.Thread(target=page.run, daemon=True).start()
-    tab = _tab(browser)
     stop = threading.Event()
-    try:
-        view: BodyView = _in_page(page, lambda: BodyView(page, load(str(file))))
-        tab.goto(page.url)
-        _until(page.viser.get_clients, "the browser to connect")
-        _until(lambda: tab.evaluate("drawn.frames") > 0, "the first frame")
+    with _shown(browser, file) as (page, view, tab):
         mover = threading.Thread(target=_move, args=(page, view, stop), daemon=True)
         mover.start()
         rows = [_rate(tab, "joint moves", seconds)]
@@ -158,9 +163,41 @@ def _rates(browser: Any, file: Path, seconds: float) -> tuple[list[dict[str, Any
         puller = threading.Thread(target=_pull, args=(page, view, stop), daemon=True)
         puller.start()
         rows.append(_rate(tab, "simulation runs", seconds))
-        return rows, tab.evaluate(_RENDERER)
-    finally:
         stop.set()
+        puller.join()
+        return rows, tab.evaluate(_RENDERER)
+
+
+def _cost(browser: Any, file: Path, look: str, seconds: float) -> dict[str, Any]:
+    """What a frame costs the browser while a joint moves, drawn in one of `LOOKS`."""
+    stop = threading.Event()
+    with _shown(browser, file, *([_DISGUISE] if "antialiasing" in look else [])) as shown:
+        page, view, tab = shown
+        if "viser" in look:
+            page.scene.configure_environment_map("city")
+        page.scene.configure_default_lights(enabled="shadows" in look, cast_shadow=True)
+        mover = threading.Thread(target=_move, args=(page, view, stop), daemon=True)
+        mover.start()
+        row = _rate(tab, look, seconds)
+        stop.set()
+        mover.join()
+    key = "browser's processor ms a frame"
+    return {"drawn": look, key: row[key], "canvas": row["canvas"]}
+
+
+@contextmanager
+def _shown(browser: Any, file: Path, *scripts: str) -> Iterator[tuple[Page, BodyView, Any]]:
+    """A page that shows a file in a new tab: page, view and tab."""
+    page = Page(port=0)
+    threading.Thread(target=page.run, daemon=True).start()
+    tab = _tab(browser, *scripts)
+    try:
+        view: BodyView = _in_page(page, lambda: BodyView(page, load(str(file))))
+        tab.goto(page.url)
+        _until(page.viser.get_clients, "the browser to connect")
+        _until(lambda: tab.evaluate("drawn.frames") > 0, "the first frame")
+        yield page, view, tab
+    finally:
         page.close()
         tab.close()
 
@@ -216,10 +253,11 @@ def _pull(page: Page, view: BodyView, stop: threading.Event) -> None:
         page.loop.post(lambda target=target: panel.pull(0, target), key="pull")
 
 
-def _tab(browser: Any) -> Any:
+def _tab(browser: Any, *scripts: str) -> Any:
     tab = browser.new_page(viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]})
     tab.set_default_timeout(1e3 * _PATIENCE)
-    tab.add_init_script(_COUNTER)
+    for script in (_COUNTER, *scripts):
+        tab.add_init_script(script)
     return tab
 
 
