@@ -26,7 +26,7 @@ def until(condition, what: str) -> None:
 
 def test_of_a_port_that_is_taken_the_next_is_used_and_said(monkeypatch, capsys) -> None:
     pages = []
-    monkeypatch.setattr(Page, "run", pages.append)
+    monkeypatch.setattr(Page, "run", lambda page: pages.append(page))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         show(hinge(), port=port)
