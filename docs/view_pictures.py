@@ -98,7 +98,7 @@ def scene(opener: FileOpener, page: Page, file: Path) -> None:
     opener.open(str(ROOT / "examples" / "scenes" / "open_learned_cabinet.yaml"))
     view: Any = page.view
     view.mechanics.go()
-    for _ in range(75):
+    for _ in range(150):
         view.mechanics.simulation.advance(1 / 30, most=60.0)
     view.show(view.mechanics.simulation.q)
     view.mechanics._draw(view.mechanics.simulation)

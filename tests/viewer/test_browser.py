@@ -13,6 +13,7 @@ import pytest
 import torch
 import trimesh
 from browser import colours, complaints, keep, pixel
+from glb_validator import VALIDATOR, validate_glb
 
 from kin4d.bodies import hinge
 from kin4d.bodies.segmented import JointSpec, SegmentedBody
@@ -175,6 +176,8 @@ def test_mechanics_run_while_a_mouse_pulls(page, tab, tmp_path) -> None:
     with tab.expect_download(timeout=PATIENCE * 1e3) as download:
         tab.get_by_role("button", name="GLB").click()
     download.value.save_as(tmp_path / "door.glb")
+    if VALIDATOR.is_dir():
+        validate_glb(tmp_path / "door.glb")
     saved = trimesh.load(tmp_path / "door.glb", force="scene")
     np.testing.assert_allclose(saved.extents.max(), np.ptp(view.body.rest.bounds, axis=0).max())
     assert complaints(tab) == []

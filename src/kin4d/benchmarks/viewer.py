@@ -27,7 +27,7 @@ from kin4d.viewer.body_view import BodyView
 from kin4d.viewer.page import Page
 
 LOOKS = ("as it is", "with shadows", "viser's light, shadows, antialiasing")
-OBJECTS = ("cabinet", "laptop")
+OBJECT = "cabinet"
 VERTICES = 50_000
 VIEWPORT = (1000, 700)
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run")
@@ -74,26 +74,19 @@ _RENDERER = """(() => {
 def run(*, quick: bool, seed: int) -> Report:
     """Serve dense meshes to headless Chromium; the seed chooses the objects' shapes."""
     report = Report()
-    seconds = 3.0 if quick else 10.0
+    seconds = 3.0 if quick else 8.0
     with tempfile.TemporaryDirectory() as folder, _chromium() as browser:
-        renderer = ""
-        for name in OBJECTS[:1] if quick else OBJECTS:
-            mesh = dense_mesh(load(name, seed=seed).rest, vertices=VERTICES)
-            file = mesh.save(Path(folder) / f"{name}.glb")
-            report.rows.append({"object": name, **_start(browser, file)})
-        for name in OBJECTS[:1] if quick else OBJECTS:
-            rows, renderer = _rates(browser, Path(folder) / f"{name}.glb", seconds)
-            report.rows += [{"object": name, **row} for row in rows]
-        file = Path(folder) / f"{OBJECTS[0]}.glb"
-        report.rows += [_cost(browser, file, look, seconds) for look in LOOKS]
-    starts = [row for row in report.rows if "wall s" in row]
-    rates = [row for row in report.rows if "frames/s" in row]
-    report.checks = [Check("command to interactive page (s)", _worst(starts, "wall s"), 5.0)]
-    for what, bar in (("joint moves", 30.0), ("simulation runs", 20.0)):
-        own = [row for row in rates if row["what"] == what]
-        slowest = min(row["frames/s"] for row in own)
-        report.checks.append(Check(f"frames a second while a {what}", slowest, bar, at_least=True))
-        free = min(row["frames/s of two free cores"] for row in own)
+        mesh = dense_mesh(load(OBJECT, seed=seed).rest, vertices=VERTICES)
+        file = mesh.save(Path(folder) / f"{OBJECT}.glb")
+        size = {"vertices": len(mesh.vertices), "triangles": len(mesh.faces)}
+        start = {**size, **_start(browser, file)}
+        rates, renderer = _rates(browser, file, seconds)
+        report.rows = [start, *rates, *(_cost(browser, file, look, seconds) for look in LOOKS)]
+    report.checks = [Check("command to interactive page (s)", start["wall s"], 5.0)]
+    for row, bar in zip(rates, (30.0, 20.0), strict=True):
+        what, free = row["what"], row["frames/s of two free cores"]
+        name = f"frames a second while a {what}"
+        report.checks.append(Check(name, row["frames/s"], bar, at_least=True))
         name = f"frames a second that two free cores would pay for while a {what}"
         report.checks.append(Check(name, free, bar, at_least=True))
     load_average = os.getloadavg()[0]
@@ -109,10 +102,6 @@ def run(*, quick: bool, seed: int) -> Report:
         "machine without other work would show.",
     ]
     return report
-
-
-def _worst(rows: list[dict[str, Any]], key: str) -> float:
-    return max(float(row[key]) for row in rows)
 
 
 @contextmanager
@@ -153,11 +142,11 @@ def _rates(browser: Any, file: Path, seconds: float) -> tuple[list[dict[str, Any
     """Rows for a joint that moves and a simulation that runs, and what draws."""
     stop = threading.Event()
     with _shown(browser, file) as (page, view, tab):
-        mover = threading.Thread(target=_move, args=(page, view, stop), daemon=True)
-        mover.start()
+        sweep = threading.Thread(target=_move, args=(page, view, stop), daemon=True)
+        sweep.start()
         rows = [_rate(tab, "joint moves", seconds)]
         stop.set()
-        mover.join()
+        sweep.join()
         stop.clear()
         _in_page(page, view.mechanics.go)
         puller = threading.Thread(target=_pull, args=(page, view, stop), daemon=True)
@@ -176,11 +165,11 @@ def _cost(browser: Any, file: Path, look: str, seconds: float) -> dict[str, Any]
         if "viser" in look:
             page.scene.configure_environment_map("city")
         page.scene.configure_default_lights(enabled="shadows" in look, cast_shadow=True)
-        mover = threading.Thread(target=_move, args=(page, view, stop), daemon=True)
-        mover.start()
+        sweep = threading.Thread(target=_move, args=(page, view, stop), daemon=True)
+        sweep.start()
         row = _rate(tab, look, seconds)
         stop.set()
-        mover.join()
+        sweep.join()
     key = "browser's processor ms a frame"
     return {"drawn": look, key: row[key], "canvas": row["canvas"]}
 
