@@ -160,6 +160,11 @@ SECTIONS: dict[str, tuple[GalleryPage, ...]] = {
             "kin4d simulate examples/scenes/open_cabinet.yaml",
         ),
         GalleryPage(
+            "open_learned_cabinet",
+            "The same cabinet as a bare mesh, with the hinge that a network predicts",
+            "kin4d simulate examples/scenes/open_learned_cabinet.yaml",
+        ),
+        GalleryPage(
             "drag_lamp", "A hand drags a lamp", "kin4d simulate examples/scenes/drag_lamp.yaml"
         ),
         GalleryPage(

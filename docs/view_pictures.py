@@ -93,12 +93,12 @@ def robot(opener: FileOpener, page: Page, file: Path) -> None:
 
 
 def scene(opener: FileOpener, page: Page, file: Path) -> None:
-    """A gripper opens a cabinet."""
+    """A gripper opens a cabinet whose hinge was predicted."""
     del file
-    opener.open(str(ROOT / "examples" / "scenes" / "open_cabinet.yaml"))
+    opener.open(str(ROOT / "examples" / "scenes" / "open_learned_cabinet.yaml"))
     view: Any = page.view
     view.mechanics.go()
-    for _ in range(75):
+    for _ in range(150):
         view.mechanics.simulation.advance(1 / 30, most=60.0)
     view.show(view.mechanics.simulation.q)
     view.mechanics._draw(view.mechanics.simulation)
@@ -169,6 +169,8 @@ def main(names: list[str]) -> None:
             # viser says that the browser draws in software.
             for close in tab.locator(".mantine-Notification-closeButton").all():
                 close.click()
+            if name in ("pulled", "scene"):
+                tab.locator(".uplot").last.scroll_into_view_if_needed()
             tab.wait_for_timeout(6000)
             image = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
             image.save(FOLDER / f"{name}.jpg", quality=80, optimize=True)

@@ -46,8 +46,9 @@ def test_the_command_takes_a_camera_and_refuses_what_the_file_says(
 
 
 @pytest.mark.slow
-def test_a_gripper_opens_a_cabinet() -> None:
-    run = load_scene(SCENES / "open_cabinet.yaml").run()
+@pytest.mark.parametrize("name", ["open_cabinet", "open_learned_cabinet"])
+def test_a_gripper_opens_a_cabinet(name: str) -> None:
+    run = load_scene(SCENES / f"{name}.yaml").run()
     q = run["cabinet"].q
     assert q is not None
     # The gripper goes round the hinge by 45 degrees.

@@ -13,6 +13,7 @@ import pytest
 import torch
 import trimesh
 from browser import colours, complaints, keep, pixel
+from glb_validator import VALIDATOR, validate_glb
 
 from kin4d.bodies import hinge
 from kin4d.bodies.segmented import JointSpec, SegmentedBody
@@ -175,6 +176,8 @@ def test_mechanics_run_while_a_mouse_pulls(page, tab, tmp_path) -> None:
     with tab.expect_download(timeout=PATIENCE * 1e3) as download:
         tab.get_by_role("button", name="GLB").click()
     download.value.save_as(tmp_path / "door.glb")
+    if VALIDATOR.is_dir():
+        validate_glb(tmp_path / "door.glb")
     saved = trimesh.load(tmp_path / "door.glb", force="scene")
     np.testing.assert_allclose(saved.extents.max(), np.ptp(view.body.rest.bounds, axis=0).max())
     assert complaints(tab) == []
@@ -197,7 +200,82 @@ def test_two_browsers_see_the_same_and_may_leave(page, chromium, tab) -> None:
     assert page.problems == []
 
 
-def test_files_are_dropped_into_the_page(page, tab, tmp_path) -> None:
+def drop(tab, *files: Path) -> None:
+    """Drop files on the middle of the page, as a file manager does."""
+    import base64
+
+    sent = [[file.name, base64.b64encode(file.read_bytes()).decode()] for file in files]
+    tab.evaluate(
+        """files => {
+          const data = new DataTransfer();
+          for (const [name, text] of files)
+            data.items.add(new File([Uint8Array.from(atob(text), c => c.charCodeAt(0))], name));
+          for (const type of ["dragenter", "dragover", "drop"])
+            document.querySelector("canvas").dispatchEvent(
+              new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
+        }""",
+        sent,
+    )
+
+
+def test_files_are_dropped_on_the_page(page, tab, tmp_path) -> None:
+    in_page(page, lambda: FileOpener(page))
+    opened(page, tab)
+    hinge().rest.save(tmp_path / "door.glb")
+    (tmp_path / "poem.glb").write_text("this is not a mesh")
+    tab.locator("input[type=file]").wait_for(state="attached")
+    drop(tab, tmp_path / "poem.glb")
+    until(lambda: page.problems, "the refusal")
+    assert "cannot open" in page.problems[-1]
+    tab.get_by_text("cannot open poem").first.wait_for()
+    drop(tab, tmp_path / "poem.glb", tmp_path / "door.glb")
+    assert tab.locator("#kin4d-drop").inner_text().startswith("Drop one file at a time")
+    assert len(page.problems) == 1
+    drop(tab, tmp_path / "door.glb")
+    until(lambda: isinstance(page.view, BodyView), "the mesh to be open")
+    assert len(page.view.body.rest.vertices) == len(hinge().rest.vertices)
+    assert not tab.locator("#kin4d-drop").is_visible()
+    assert complaints(tab) == []
+
+
+def test_without_a_graphics_card_nothing_is_antialiased(page, tab) -> None:
+    in_page(page, lambda: setattr(page, "shown", BodyView(page, hinge())))
+    opened(page, tab)
+    software = tab.evaluate(
+        """(() => {
+          const gl = document.createElement("canvas").getContext("webgl2");
+          const info = gl.getExtension("WEBGL_debug_renderer_info");
+          const name = gl.getParameter(info.UNMASKED_RENDERER_WEBGL);
+          return [/swiftshader|llvmpipe/i.test(name), gl.getContextAttributes().antialias];
+        })()"""
+    )
+    if not software[0]:
+        pytest.skip("this browser has a graphics card")
+    assert software[1] is False
+
+
+def test_an_episode_is_imagined_beside_what_happened(page, tab) -> None:
+    from kin4d.episodes.store import shipped_episodes
+    from kin4d.viewer.episode_view import EpisodeView
+
+    in_page(page, lambda: FileOpener(page).open(str(shipped_episodes().path)))
+    opened(page, tab)
+    tab.get_by_role("button", name="Imagine", exact=True).click()
+    until(
+        lambda: isinstance(page.view, EpisodeView) and len(page.view.samples) == 5,
+        "the futures",
+    )
+    tab.get_by_text("5 futures").wait_for()
+    for name in ("truth", "composite", "imagination", "disagreement"):
+        assert tab.get_by_text(name, exact=True).count() >= 1
+    frame = page.view.timeline.frame
+    until(lambda: page.view.timeline.frame != frame, "the episode to play")
+    keep(tab.screenshot(), SHOTS, "episode.png")
+    assert colours(tab.screenshot()) > 100
+    assert complaints(tab) == []
+
+
+def test_files_are_sent_by_the_button(page, tab, tmp_path) -> None:
     in_page(page, lambda: FileOpener(page))
     opened(page, tab)
     hinge().rest.save(tmp_path / "door.glb")

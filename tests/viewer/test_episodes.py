@@ -10,13 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kin4d import load, write_articulated
 from kin4d.episodes.store import EpisodeStore, shipped_episodes
 from kin4d.errors import InputError
+from kin4d.viewer.archive import unpack_archive
+from kin4d.viewer.body_view import BodyView
 from kin4d.viewer.disagreement import disagreement, disagreement_video
 from kin4d.viewer.episode_view import EpisodeView
 from kin4d.viewer.open_file import FileOpener, ViewOptions
 from kin4d.viewer.page import Page
-from kin4d.viewer.store_archive import unpack_store
 from kin4d.viewer.write_view import write_view
 
 pytest.importorskip("viser")
@@ -98,25 +100,34 @@ def test_a_zipped_store_is_received(opener, page) -> None:
     assert page.view.episode.task == "open_drawer"
 
 
+def test_a_zipped_robot_is_received_with_its_meshes(opener, page, tmp_path) -> None:
+    write_articulated(load("hinge"), tmp_path / "robot" / "door.urdf")
+    (tmp_path / "robot" / "door.xml").unlink()
+    opener._receive("door.zip", zipped(tmp_path / "robot"))
+    assert isinstance(page.view, BodyView)
+    assert page.view.body.coordinates == load("hinge").coordinates
+    assert len(page.view.body.rest.vertices) > 8
+
+
 def test_an_empty_store_is_refused(opener, tmp_path) -> None:
     EpisodeStore.write(tmp_path / "none", [])
     with pytest.raises(InputError, match="no episodes"):
         opener.open(str(tmp_path / "none"))
 
 
-def test_archives_that_are_no_store_are_refused(tmp_path) -> None:
+def test_archives_that_hold_nothing_to_show_are_refused(tmp_path) -> None:
     archive, folder = tmp_path / "a.zip", tmp_path / "unpacked"
 
     def refused(content: bytes, why: str, most: int = 2**20) -> None:
         archive.write_bytes(content)
         with pytest.raises(InputError, match=why):
-            unpack_store(archive, folder, most=most)
+            unpack_archive(archive, folder, most=most)
         assert not folder.exists()
 
     refused(b"no archive", "a.zip")
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "poem.txt").write_text("la la")
-    refused(zipped(tmp_path / "plain"), "no store of episodes")
+    refused(zipped(tmp_path / "plain"), "nothing that can be opened")
     refused(zipped(STORE), "too large", most=1000)
     escaping = io.BytesIO()
     with zipfile.ZipFile(escaping, "w") as made:

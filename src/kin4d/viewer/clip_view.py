@@ -29,9 +29,10 @@ class ClipView:
         text = f"{len(clip.mesh.vertices):,} vertices, {len(clip)} frames, {clip.fps:g} a second"
         if not display.whole:
             text += f"; **a preview of {len(display.faces):,} triangles is shown**"
-        page.gui.add_markdown(text)
+        page.gui.set_panel_label(clip.mesh.name[:40])
+        page.gui.add_markdown(text, order=0)
         self.timeline = Timeline(
-            page, count=len(clip), fps=clip.fps, show=self.show, playing=len(clip) > 1
+            page, count=len(clip), fps=clip.fps, show=self.show, playing=len(clip) > 1, order=1
         )
         self.buttons = add_save_panel(page, clip.mesh.name, self._writers())
         self.show(0)

@@ -16,6 +16,7 @@ from kin4d.geometry.clip import Clip
 from kin4d.geometry.io.mesh_file import READS
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import BodyType, load
+from kin4d.viewer.archive import unpack_archive
 from kin4d.viewer.body_motion import own_motion
 from kin4d.viewer.body_view import BodyView
 from kin4d.viewer.clip_view import ClipView
@@ -23,7 +24,6 @@ from kin4d.viewer.page import Page, plain
 from kin4d.viewer.pointmap_files import is_store, is_video, load_videos
 from kin4d.viewer.pointmap_view import PointmapView
 from kin4d.viewer.save_panel import file_stem
-from kin4d.viewer.store_archive import unpack_store
 from kin4d.viewer.upload_limit import limit_uploads
 
 LARGEST_FILE = 2**30
@@ -195,7 +195,7 @@ class FileOpener:
         file.write_bytes(content)
         try:
             if file.suffix == ".zip":
-                file = unpack_store(file, Path(folder.name) / "store", most=LARGEST_FILE)
+                file = unpack_archive(file, Path(folder.name) / "sent", most=LARGEST_FILE)
             self.open(str(file))
         except InputError as error:
             # Where it was kept for a moment does not matter to the sender.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,7 +39,8 @@ class PointmapRow:
         shifts, box = beside_each_other(self.videos)
         page.floor(box)
         size = float(np.linalg.norm(np.ptp(box, axis=0)))
-        self._clouds, self._frusta, self._images, self.shown = {}, {}, {}, {}
+        self._clouds, self._frusta, self._images, self._labels = {}, {}, {}, {}
+        self.shown: dict[str, Any] = {}
         self._shifts = dict(zip(self.videos, shifts, strict=True))
         for name, video in self.videos.items():
             shift, camera = self._shifts[name], video.camera
@@ -58,6 +60,10 @@ class PointmapRow:
                 line_width=1.0,
                 wxyz=matrix_to_quaternion(torch.from_numpy(np.array(camera.pose[:3, :3]))).numpy(),
                 position=camera.pose[:3, 3] + shift,
+            )
+            top = np.quantile(points, [0.5, 0.98], axis=0) if len(points) else np.zeros((2, 3))
+            self._labels[name] = page.scene.add_label(
+                page.path("name"), name, position=(*(top[0, :2] + shift[:2]), 1.1 * top[1, 2])
             )
             self._add_image(name)
         self._look(first, shifts, box)
@@ -91,17 +97,19 @@ class PointmapRow:
 
         def toggled() -> None:
             visible = self.shown[name].value
-            for handle in (self._clouds[name], self._frusta[name], self._images[name]):
-                handle.visible = visible
+            for kind in (self._clouds, self._frusta, self._images, self._labels):
+                kind[name].visible = visible
 
         self._page.on_change(self.shown[name], toggled)
 
     def _look(self, first: PointmapVideo, shifts: list[np.ndarray], box: np.ndarray) -> None:
         """As the first camera looked, from somewhat higher and far enough back to see the row."""
-        target, pose = box.mean(0), first.camera.pose
-        near = float(np.linalg.norm(pose[:3, 3] + 0.5 * shifts[-1] - target))
+        middle, pose = box.mean(0), first.camera.pose
+        near = float(np.linalg.norm(pose[:3, 3] + 0.5 * shifts[-1] - middle))
         away = np.array([0.0, 0.0, 0.25]) - pose[:3, 2]
-        self._page.look(target + max(1.2 * near, 0.9 * np.linalg.norm(shifts[-1])) * away, target)
+        # The panel hides the right third of the picture.
+        target = middle + 0.25 * shifts[-1]
+        self._page.look(target + max(near, 0.75 * np.linalg.norm(shifts[-1])) * away, target)
 
 
 def _stride(video: PointmapVideo) -> int:

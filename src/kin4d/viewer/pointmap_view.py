@@ -25,6 +25,7 @@ class PointmapView:
         first = next(iter(self.videos.values()))
         if len(self.videos) > 1 and len({video.rgb.shape for video in self.videos.values()}) == 1:
             self.videos["disagreement"] = disagreement_video([*self.videos.values()])
+        page.gui.set_panel_label(next(iter(self.videos))[:40])
         page.gui.add_markdown(
             f"{len(first)} frames, {first.camera.width} x {first.camera.height} pixels"
         )

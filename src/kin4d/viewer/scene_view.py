@@ -44,7 +44,10 @@ class SceneView:
         self._obstacles = [
             Surface(page.scene, page.path("obstacle"), mesh, None) for mesh in scene.obstacles
         ]
-        page.gui.add_markdown(f"{len(self._bodies)} bodies, {len(self._obstacles)} obstacles")
+        page.gui.set_panel_label(name[:40])
+        page.gui.add_markdown(
+            f"{len(self._bodies)} bodies, {len(self._obstacles)} obstacles", order=0
+        )
         self.mechanics = MechanicsPanel(page, lambda: scene, self.show)
         self.views = None
         if scene.cameras:

@@ -17,16 +17,32 @@ class Timeline:
         fps: Frames per second.
         show: Shows one of them.
         playing: Whether it plays at once.
+        order: Among the inputs of the page; after those that are there if None.
     """
 
     def __init__(
-        self, page: Page, *, count: int, fps: float, show: Callable[[int], None], playing: bool
+        self,
+        page: Page,
+        *,
+        count: int,
+        fps: float,
+        show: Callable[[int], None],
+        playing: bool,
+        order: float | None = None,
     ) -> None:
         self.count, self._fps, self._show = count, fps, show
         self.slider = page.gui.add_slider(
-            "frame", min=0, max=max(count - 1, 1), step=1, initial_value=0, disabled=count < 2
+            "frame",
+            min=0,
+            max=max(count - 1, 1),
+            step=1,
+            initial_value=0,
+            disabled=count < 2,
+            order=order,
         )
-        self.play = page.gui.add_checkbox("play", initial_value=playing, disabled=count < 2)
+        self.play = page.gui.add_checkbox(
+            "play", initial_value=playing, disabled=count < 2, order=order
+        )
         self._clock, self._at = time.monotonic(), 0.0
         page.on_change(self.slider, self._scrubbed)
         page.on_change(self.play, self._started)
