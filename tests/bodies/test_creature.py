@@ -157,6 +157,7 @@ def test_a_glb_has_the_joints_and_the_skin(creature: SkinnedBody, tmp_path) -> N
         for child in document["nodes"][node].get("children", [])
     }
     parents = creature.skin.parents
+    assert parents is not None
     assert (parents >= 0).sum() == len(above) == len(joints) - 1
     for name, parent in zip(creature.skin.names, parents, strict=True):
         assert above.get(name) == (creature.skin.names[parent] if parent >= 0 else None)

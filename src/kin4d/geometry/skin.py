@@ -47,7 +47,9 @@ class Skin:
         object.__setattr__(self, "weights", weights)
         if self.parents is not None:
             count = len(self.names)
-            parents, pivots = np.asarray(self.parents, np.int64), np.shape(self.pivots)
+            parents, pivots = np.asarray(self.parents, np.int64), ()
+            if self.pivots is not None:
+                pivots = np.shape(self.pivots)
             before = parents.shape == (count,) and (parents < np.arange(count)).all()
             if not before or parents.min(initial=0) < -1 or pivots != (count, 3):
                 raise InputError(

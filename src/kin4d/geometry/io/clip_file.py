@@ -137,8 +137,12 @@ def _clip(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Clip:
     skin = None
     if "joints" in header:
         tracks = {name: arrays[f"skin/{name}"] for name in _SKIN_ARRAYS}
-        tracks |= {name: arrays.get(f"skin/{name}") for name in _SKELETON_ARRAYS}
-        skin = SkinAnimation(names=tuple(header["joints"]), **tracks)
+        skin = SkinAnimation(
+            names=tuple(header["joints"]),
+            **tracks,
+            parents=arrays.get("skin/parents"),
+            pivots=arrays.get("skin/pivots"),
+        )
     diagnostics = {
         name.removeprefix("diagnostics/"): values
         for name, values in arrays.items()
