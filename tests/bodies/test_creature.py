@@ -147,5 +147,18 @@ def test_a_glb_has_the_joints_and_the_skin(creature: SkinnedBody, tmp_path) -> N
 
     data = path.read_bytes()
     document = json.loads(data[20 : 20 + struct.unpack("<I", data[12:16])[0]])
-    assert len(document["skins"][0]["joints"]) == len(creature.skin.names)
+    joints = document["skins"][0]["joints"]
+    assert len(joints) == len(creature.skin.names)
+    # A tree, as editors show it: every joint but the root hangs on another.
+    names = {node: document["nodes"][node]["name"] for node in joints}
+    above = {
+        names[child]: names[node]
+        for node in joints
+        for child in document["nodes"][node].get("children", [])
+    }
+    parents = creature.skin.parents
+    assert parents is not None
+    assert (parents >= 0).sum() == len(above) == len(joints) - 1
+    for name, parent in zip(creature.skin.names, parents, strict=True):
+        assert above.get(name) == (creature.skin.names[parent] if parent >= 0 else None)
     assert "WEIGHTS_0" in document["meshes"][0]["primitives"][0]["attributes"]

@@ -100,6 +100,54 @@ def test_blended_skins_with_repeated_and_weightless_joints(seed, width, joints, 
         assert not row[~mask].any()
 
 
+def skeleton_clip() -> Clip:
+    """Four frames of a skin on five joints in a tree, whose third carries no vertex."""
+    random, mesh = np.random.default_rng(4), box((1, 1, 1))
+    parents, count = np.array([-1, 0, 1, 2, 0]), len(mesh.vertices)
+    transforms = np.tile(np.eye(4), (4, 5, 1, 1))
+    transforms[..., :3, :3] = Rotation.random(20, rng=random).as_matrix().reshape(4, 5, 3, 3)
+    transforms[..., :3, 3] = random.normal(size=(4, 5, 3))
+    skin = SkinAnimation(
+        joints=np.array([0, 1, 3, 4])[random.integers(0, 4, (count, 2))],
+        weights=np.tile([0.75, 0.25], (count, 1)),
+        names=tuple(f"joint{i}" for i in range(5)),
+        parents=parents,
+        pivots=random.normal(size=(5, 3)),
+        transforms=transforms,
+    )
+    vertices = np.stack([skin.apply(pose, mesh.vertices) for pose in transforms])
+    return Clip(mesh=mesh, vertices=vertices, fps=10, skin=skin)
+
+
+def test_a_skeleton_is_a_tree_of_nodes(tmp_path, read_glb):
+    clip = skeleton_clip()
+    assert clip.skin is not None
+    glb = read_glb(write_glb(clip, tmp_path / "tree.glb"))
+    np.testing.assert_allclose(glb.skinned(), clip.vertices @ Z_TO_Y.T, atol=1e-5)
+    nodes = glb.gltf.nodes
+    at = {node.name: i for i, node in enumerate(nodes)}
+    assert nodes[at["joint0"]].children == [at["joint1"], at["joint4"]]
+    assert nodes[at["joint1"]].children == [at["joint3"]]  # past the one without vertices
+    (skin,) = glb.gltf.skins
+    binds = glb.array(skin.inverseBindMatrices).reshape(-1, 4, 4).transpose(0, 2, 1)
+    assert clip.skin.pivots is not None
+    np.testing.assert_allclose(binds[:, :3, 3], -clip.skin.pivots[[0, 1, 3, 4]], atol=1e-6)
+
+
+def test_a_saved_clip_keeps_its_skeleton(tmp_path):
+    clip = skeleton_clip()
+    back = Clip.load(clip.save(tmp_path / "clip.npz"))
+    assert clip.skin is not None
+    assert back.skin is not None
+    np.testing.assert_array_equal(back.skin.parents, clip.skin.parents)
+    np.testing.assert_array_equal(back.skin.pivots, clip.skin.pivots)
+
+
+@needs_validator
+def test_a_skeleton_is_valid(tmp_path, validate):
+    validate(write_glb(skeleton_clip(), tmp_path / "tree.glb"))
+
+
 def test_rotations_never_jump_to_the_far_side(tmp_path, read_glb):
     body = FloatingBase(RigidBody(box((1, 1, 1))))
     q = np.zeros((40, 6))

@@ -128,6 +128,8 @@ def bake(body: Body, q: Tensor | np.ndarray, *, fps: float = 24.0) -> Clip:
             joints=body.skin.joints,
             weights=body.skin.weights,
             names=body.skin.names,
+            parents=body.skin.parents,
+            pivots=body.skin.pivots,
             transforms=body.skin_transforms(q).numpy(),
         )
         frames = np.empty((len(q), len(rest.vertices), 3), np.float32)

@@ -77,7 +77,10 @@ class SkinnedBody:
         used, joints, self._shares = _largest_shares(weights)
         self._used = torch.from_numpy(used)
         names = tuple(tree.links[i].name for i in used)
-        self.skin = Skin(joints=joints, weights=self._shares, names=names)
+        parents, pivots = _skeleton(tree, used)
+        self.skin = Skin(
+            joints=joints, weights=self._shares, names=names, parents=parents, pivots=pivots
+        )
         self.mass_samples, mass = self._lump_masses(mass_points, seed)
         self.mass = torch.from_numpy(mass)
         self._points = self.probe(self.mass_samples)
@@ -205,6 +208,21 @@ class SkinnedBody:
             blended = blended + torch.from_numpy(share.copy()).to(q)[:, None, None] * chosen
         place = torch.tensor(rest, dtype=q.dtype, device=q.device)
         return (blended[..., :3] @ place[:, :, None]).squeeze(-1) + blended[..., 3]
+
+
+def _skeleton(tree: SegmentedBody, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the links `used` [J]: the nearest used one above each [J], -1 for none, and where their
+    joints are at rest [J, 3] (m)."""
+    number = {tree.links[link].name: i for i, link in enumerate(used.tolist())}
+    parents = np.full(len(used), -1)
+    for name, i in number.items():
+        for joint in reversed(tree.joints_above(name)):
+            if (above := tree.joints[joint].parent) in number:
+                parents[i] = number[above]
+                break
+    with torch.no_grad():
+        pivots = tree.link_poses(tree.q0)[..., :3, 3].numpy()[used]
+    return parents, pivots
 
 
 def fade_weights(weights: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 
 from kin4d.bodies.body import Body
-from kin4d.bodies.capabilities import FloatingRoot, Predicted, PredictedJoints
+from kin4d.bodies.capabilities import BlendedTree, FloatingRoot, Predicted, PredictedJoints
 from kin4d.cli.articulate import describe
 from kin4d.cli.output import (
     check_memory,
@@ -22,13 +22,18 @@ from kin4d.cli.ranges import Count, Fps, Natural, Seed
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import BodyType, load
 
+_SWEEP = 600  # frames of a sweep of all coordinates, about
+_EACH = 48  # of one coordinate, and between random states
+_LEAST = 8
+_STATES = 4  # random ones that a skeleton visits
+
 
 def animate_command(
     what: Annotated[str, tyro.conf.Positional],
     *,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
-    frames: Natural = 48,
-    random_states: Natural = 0,
+    frames: Natural | None = None,
+    random_states: Natural | None = None,
     fps: Fps = 24.0,
     weights: str = "small",
     up: UpAxis | None = None,
@@ -44,8 +49,10 @@ def animate_command(
             (`kin4d robot --list`); an object category, such as drawer_unit; or one of the built-in
             bodies: hinge, slider_chain, pendulum.
         output: GLB, USD, PC2, NPZ, MP4, GIF, or a folder for an OBJ sequence.
-        frames: Frames per coordinate, and from each random state to the next.
-        random_states: How many random plausible states to visit after the sweep.
+        frames: Frames per coordinate, and from each random state to the next. By default 48, and
+            fewer per coordinate where there are many: a sweep has about 600, at least 8 each.
+        random_states: How many random plausible states to visit after the sweep; by default 4 of a
+            skeleton, else none.
         fps: Frames per second.
         weights: For meshes: a name that ships, a file, a folder or a hub id.
         up: The axis that points up in a mesh file; y by default, or what a DAE file states.
@@ -64,9 +71,9 @@ def animate_command(
     from kin4d.geometry.io.mesh_file import READS
     from kin4d.kinematics.random_motion import random_motion
 
-    if frames < 2:
+    if frames is not None and frames < 2:
         raise InputError("a sweep needs frames", value=frames, allowed="frames >= 2")
-    if random_states < 0:
+    if random_states is not None and random_states < 0:
         raise InputError("number of random states", value=random_states, allowed=">= 0")
     if Path(what).suffix.lower() in READS:
         chosen = "learned" if dof is not None and body_type == "auto" else body_type
@@ -77,11 +84,15 @@ def animate_command(
         warn_of_several_objects(body.rest)
     if not body.coordinates:
         raise InputError(f"'{what}' has no part that moves", hint="try --body-type solid")
-    segments = len(body.coordinates) + random_states
-    check_memory(frames * segments, vertices=len(body.rest.vertices))
-    q = [sweep_joints(body, frames=frames)]
+    count = len(body.coordinates)
+    each = min(max(_SWEEP // count, _LEAST), _EACH) if frames is None else frames
+    between = _EACH if frames is None else frames
+    if random_states is None:
+        random_states = _STATES if isinstance(body, BlendedTree) else 0
+    check_memory(each * count + between * random_states, vertices=len(body.rest.vertices))
+    q = [sweep_joints(body, frames=each)]
     if random_states:
-        q.append(random_motion(body, random_states, frames=frames, seed=seed))
+        q.append(random_motion(body, random_states, frames=between, seed=seed))
     clip = bake(body, torch.cat(q), fps=fps)
     data = {"coordinates": list(body.coordinates), "frames": len(clip), "written": str(output)}
     names = ", ".join(body.coordinates)

@@ -41,3 +41,13 @@ def barrier_energy(q, limits):
             left = np.exp(-x) * (6.0 + x * (3.0 + 0.5 * x))
             stored += stiffness * (softness / 3.0) ** 2 * (6.0 + x * (0.5 * x - 3.0) - left)
     return stored
+
+
+@numba.njit(cache=True, error_model="numpy")
+def limit_stiffness(q, limits):
+    """[k] second derivatives of the potentials of soft limits [k, 4] at q [k]."""
+    out = np.empty(len(q))
+    for i in range(len(q)):
+        lower, upper, stiffness, softness = limits[i]
+        out[i] = barrier_slope(q[i], lower, upper, stiffness, softness)[1]
+    return out

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kin4d.bodies.capabilities import BlendedTree, NodeGraph, fixed_base
+from kin4d.dynamics.barrier import limit_stiffness
 from kin4d.dynamics.config import StepConfig
 from kin4d.dynamics.contact.contact_points import (
     merge_point_sets,
@@ -158,8 +159,12 @@ class CompiledActor:
         return state.with_momentum(state.phase.p + impulse)
 
     def write_inverse_mass(self, state: ActorState, h: float, out: np.ndarray) -> None:
-        """Write the inverse mass matrix [k, k], with what stiffness adds in a step h."""
-        write_inverse(state.phase.mass_matrix, state.forces.stiffness, 0.25 * h * h, out)
+        """Write the inverse mass matrix [k, k], with what stiffness and limits add in a step h."""
+        stiffness = state.forces.stiffness
+        beyond = limit_stiffness(state.phase.q, state.forces.soft_limits)
+        if beyond.any():
+            stiffness = stiffness + np.diag(beyond)
+        write_inverse(state.phase.mass_matrix, stiffness, 0.25 * h * h, out)
 
     def rewrap(self, phase: PhaseState) -> PhaseState:
         """The same state with a shorter rotation vector, if the body floats and has turned far."""

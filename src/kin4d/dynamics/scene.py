@@ -20,6 +20,7 @@ from kin4d.geometry.camera import Camera
 from kin4d.geometry.mesh import Mesh
 
 _NEUTRAL = Material(name="neutral", damping=0.0)
+_BEARING = 0.05  # of the whole body's inertia, which every joint of a skeleton bears
 _RELAXED = 4.0  # 1/s, of the joints of a skeleton that nothing moves
 
 
@@ -127,14 +128,16 @@ class Actor:
     def all_forces(self, shared: Sequence[Force]) -> tuple[Force, ...]:
         """Its own forces, those shared by the scene, and what always holds."""
         forces = [*self.forces, *shared]
+        skeleton = isinstance(fixed_base(self.body), BlendedTree)
         limited = bool(torch.isfinite(self.body.limits).any())
         if limited and not any(isinstance(force, Limits) for force in forces):
             joints = isinstance(fixed_base(self.body), RigidLinks)
-            forces.append(Limits(restitution=0.0 if joints else None))
-        joints = _RELAXED if isinstance(fixed_base(self.body), BlendedTree) else 0.0
+            bearing = _BEARING if skeleton else 0.0
+            forces.append(Limits(restitution=0.0 if joints else None, bearing=bearing))
+        friction = _RELAXED if skeleton else 0.0
         damped = any(isinstance(force, Damping) for force in forces)
-        if not damped and (joints or self.resolved_material.damping):
-            forces.append(Damping(joints=joints))
+        if not damped and (friction or self.resolved_material.damping):
+            forces.append(Damping(joints=friction))
         return tuple(forces)
 
     @property

@@ -153,9 +153,10 @@ def _add_skin(
 ) -> int:
     """Joints below `root`, their animation, and the mesh on them; returns the mesh's node."""
     joints, weights, used = _compact(skin)
-    joint_nodes, channels = [], []
-    for joint in used.tolist():
-        motion = skin.transforms[:, joint]
+    parents, binds, motions = _skeleton(skin, used)
+    joint_nodes, channels, children = [], [], dict[int, list[int]]()
+    for number, joint in enumerate(used.tolist()):
+        motion = motions[:, number]
         translation = motion[:, :3, 3].astype(np.float32)
         rotation = _quaternions(motion[:, :3, :3])
         node = {
@@ -170,7 +171,10 @@ def _add_skin(
         ):
             if (track != track[0]).any():
                 channels.append((joint_nodes[-1], name, builder.array(track, kind)))
-    root["children"] = joint_nodes
+        children.setdefault(int(parents[number]), []).append(joint_nodes[-1])
+    root["children"] = children.pop(-1)
+    for number, below in children.items():
+        builder.document["nodes"][joint_nodes[number]]["children"] = below
     if channels:
         _add_animation(builder, clip, channels)
     attributes = {
@@ -181,8 +185,6 @@ def _add_skin(
     }
     normals = _rest_normals(clip.mesh, computed=computed_normals)
     mesh = _add_mesh(builder, clip.mesh, normals, attributes)
-    # Joint motions are motions from the rest pose, in which the mesh's vertices are given.
-    binds = np.tile(np.eye(4, dtype=np.float32).ravel(), (len(used), 1))
     skin_index = builder.add(
         "skins",
         {
@@ -192,6 +194,30 @@ def _add_skin(
         },
     )
     return builder.add("nodes", {"name": "surface", "mesh": mesh, "skin": skin_index})
+
+
+def _skeleton(skin: SkinAnimation, used: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of the joints `used` [J]: their parents [J] among them, -1 for none, their inverse bind
+    matrices [J, 16] as glTF wants them, and their motions [T, J, 4, 4] below their parents."""
+    count = len(used)
+    binds, moves = np.tile(np.eye(4), (count, 1, 1)), skin.transforms[:, used]
+    parents = np.full(count, -1)
+    if skin.parents is not None and skin.pivots is not None:
+        rank = {joint: number for number, joint in enumerate(used.tolist())}
+        for number, joint in enumerate(used.tolist()):
+            above = int(skin.parents[joint])
+            while above >= 0 and above not in rank:
+                above = int(skin.parents[above])
+            parents[number] = rank.get(above, -1)
+        # Joints stand where the skeleton has them, so that editors show bones.
+        binds[:, :3, 3] = -skin.pivots[used]
+        frames = moves @ np.linalg.inv(binds)
+        below = frames.copy()
+        hung = np.flatnonzero(parents >= 0)
+        below[:, hung] = np.linalg.inv(frames[:, parents[hung]]) @ frames[:, hung]
+        moves = below
+    columns = np.ascontiguousarray(binds.transpose(0, 2, 1), np.float32)
+    return parents, columns.reshape(count, 16), moves
 
 
 def _compact(skin: SkinAnimation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -19,11 +19,16 @@ class Skin:
         joints: [V, K] int64, K from 1 to 4.
         weights: [V, K] float32, rows sum to 1.
         names: J joint names.
+        parents: [J] int64, the joint that each hangs on, listed before it, or -1; None if nothing
+            is known of a skeleton.
+        pivots: [J, 3] m, where each joint is at rest; there if `parents` are.
     """
 
     joints: np.ndarray
     weights: np.ndarray
     names: tuple[str, ...]
+    parents: np.ndarray | None = None
+    pivots: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         joints, weights = np.asarray(self.joints, np.int64), np.asarray(self.weights, np.float32)
@@ -40,6 +45,19 @@ class Skin:
             )
         object.__setattr__(self, "joints", joints)
         object.__setattr__(self, "weights", weights)
+        if self.parents is not None:
+            count = len(self.names)
+            parents, pivots = np.asarray(self.parents, np.int64), ()
+            if self.pivots is not None:
+                pivots = np.shape(self.pivots)
+            before = parents.shape == (count,) and (parents < np.arange(count)).all()
+            if not before or parents.min(initial=0) < -1 or pivots != (count, 3):
+                raise InputError(
+                    "a skeleton needs the parent and the place of every joint",
+                    value=(parents.tolist(), pivots),
+                    allowed=f"[{count}], each -1 or less than its own number; [{count}, 3]",
+                )
+            object.__setattr__(self, "parents", parents)
 
     @property
     def is_rigid(self) -> bool:

@@ -189,7 +189,8 @@ def _node_weights(
             if 0 < share < 1 or node == joint:
                 weights[node, parent[number]] = 1 - share
                 weights[node, number] = share
-    return weights
+    # Near a fork, two joints may take over from the same bone.
+    return weights / weights.sum(1, keepdims=True)
 
 
 def _unbranched(

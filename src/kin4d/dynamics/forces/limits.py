@@ -22,6 +22,8 @@ class Limits(Force):
         rate: rad/s of the spring against the body's own inertia: larger is harder.
         margin: Part of the coordinate's range at which the spring sets in before the bound.
         bounds: [k, 2]; the body's own limits if not given.
+        bearing: Of a free body's own inertia about its root, the share that every spring holds at
+            least: a light leg that is stood on must bear the body.
     """
 
     def __init__(
@@ -31,12 +33,16 @@ class Limits(Force):
         rate: float = 60.0,
         margin: float = 0.03,
         bounds=None,
+        bearing: float = 0.0,
     ) -> None:
         if restitution is not None and not 0 <= restitution <= 1:
             raise InputError("restitution of limits", value=restitution, allowed="0 to 1")
         if not (np.isfinite(rate) and rate > 0 and 0 <= margin < 0.5):
             raise InputError("limits need rate > 0 and margin from 0 to 0.5", value=(rate, margin))
+        if not (np.isfinite(bearing) and bearing >= 0):
+            raise InputError("bearing of limits", value=bearing, allowed=">= 0")
         self.restitution, self.rate, self.margin = restitution, rate, margin
+        self.bearing = bearing
         self.constant = restitution is not None
         self.bounds = None if bounds is None else np.array(bounds, np.float64)
         self._rows = np.zeros((0, 0))
@@ -63,5 +69,8 @@ class Limits(Force):
             return np.column_stack([lower, upper, np.full(len(lower), self.restitution)])
         width = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
         softness = np.maximum(self.margin * width, 1e-9)
-        stiffness = self.rate**2 * np.diag(actor.start_mass_matrix)
+        inertia = np.diag(actor.start_mass_matrix)
+        if actor.kinematics.floating:
+            inertia = np.maximum(inertia, self.bearing * inertia[3:6].mean())
+        stiffness = self.rate**2 * inertia
         return np.column_stack([lower + softness, upper - softness, stiffness, softness])

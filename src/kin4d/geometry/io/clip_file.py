@@ -38,6 +38,7 @@ _MESH_ARRAYS = (
 )
 _STORED_AS = {"face_group": "face_part"}  # archives keep the names of format 1
 _SKIN_ARRAYS = ("joints", "weights", "transforms")
+_SKELETON_ARRAYS = ("parents", "pivots")  # of a skin, where a skeleton is known
 _MATERIAL_FIELDS = [field.name for field in fields(SurfaceMaterial) if field.name != "textures"]
 
 
@@ -70,7 +71,7 @@ def save_clip(clip: Clip, path: str | Path) -> Path:
     arrays |= {"vertices": clip.vertices, "q": clip.q}
     if clip.skin is not None:
         header["joints"] = clip.skin.names
-        for name in _SKIN_ARRAYS:
+        for name in (*_SKIN_ARRAYS, *_SKELETON_ARRAYS):
             arrays[f"skin/{name}"] = getattr(clip.skin, name)
     for i, image in enumerate(images):
         arrays[f"texture/{i}"] = np.frombuffer(encode_image(image).data, np.uint8)
@@ -136,7 +137,12 @@ def _clip(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Clip:
     skin = None
     if "joints" in header:
         tracks = {name: arrays[f"skin/{name}"] for name in _SKIN_ARRAYS}
-        skin = SkinAnimation(names=tuple(header["joints"]), **tracks)
+        skin = SkinAnimation(
+            names=tuple(header["joints"]),
+            **tracks,
+            parents=arrays.get("skin/parents"),
+            pivots=arrays.get("skin/pivots"),
+        )
     diagnostics = {
         name.removeprefix("diagnostics/"): values
         for name, values in arrays.items()
