@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from kin4d.policies.evaluate import (
     evaluate_policies,
     success_rates,
 )
+from kin4d.policies.evaluation_plan import EvaluationPlan
 from kin4d.policies.policy import PolicyError
 from kin4d.policies.scripted import ScriptedPolicy
 
@@ -138,3 +140,22 @@ def test_wrong_arguments(capsys: pytest.CaptureFixture) -> None:
         assert "Allowed" in capsys.readouterr().err
     with pytest.raises(InputError):
         evaluate_policies({}, envs=[MUJOCO], tasks=["reach"], episodes=1, seed=-1)
+
+
+@pytest.mark.slow
+def test_ray_gives_the_same_outcomes() -> None:
+    pytest.importorskip("ray")
+    plan = EvaluationPlan(
+        policies=("expert", "expert:0.02"),
+        envs=(MUJOCO,),
+        tasks=("reach", "push"),
+        episodes=2,
+        seed=SEED,
+        options={MUJOCO: {"max_steps": 40}},
+    )
+    here, there = (
+        [replace(one, seconds=0.0) for one in found]
+        for found in (plan.run(), plan.run_on_ray(workers=2))
+    )
+    assert len(here) == 8
+    assert here == there

@@ -55,7 +55,7 @@ def bench_command(
             For prior: objects of each set. For world-outside: episodes.
         results: For policy and reliability: keep the outcome of each episode or part in this
             folder; the same command goes on where it was stopped.
-        loaders: For reliability: only these loaders.
+        loaders: For reliability: only these loaders and jobs that are killed.
         parts: For reliability: only files, kills, servers, long_runs, determinism or workers.
         gate: Exit with code 1 if a threshold is missed; without it, misses are only printed.
         list: Print the names alone, one a line.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kin4d.cli.output import print_warning
-from kin4d.cli.ranges import Count, Seed, Timeout
+from kin4d.cli.ranges import Count, Seed, Timeout, Workers
 
 
 def evaluate_policy_command(
@@ -25,6 +25,8 @@ def evaluate_policy_command(
     weights: str = "tiny",
     window: Count = 80,
     max_steps: Count = 120,
+    workers: Workers = 1,
+    cluster: bool = False,
     json: Path | None = None,
 ) -> None:
     """Run policies from the same starts in MuJoCo and in imagination, and compare.
@@ -49,29 +51,22 @@ def evaluate_policy_command(
         weights: World model: a name that ships, a .safetensors file, a folder or a hub id.
         window: Actions that the world model predicts from one frame.
         max_steps: Actions after which an episode is cut off; 20 are a second.
+        workers: Processes of a Ray cluster that is started here.
+        cluster: Work on Ray: the cluster RAY_ADDRESS names, or one started on this machine.
         json: Write outcomes and statistics to this file.
     """
     from kin4d.benchmarks.report import machine, versions
     from kin4d.envs import IMAGINED
     from kin4d.envs.env import check_env_name
     from kin4d.files import write_json
-    from kin4d.policies.evaluate import compare_worlds, evaluate_policies, success_rates
-    from kin4d.policies.load import load_policy
+    from kin4d.policies.evaluate import compare_worlds, success_rates
+    from kin4d.policies.evaluation_plan import EvaluationPlan
     from kin4d.tasks.task import named_task
 
     for name in env:
         check_env_name(name)
     for name in tasks:
         named_task(name)
-    policies = {
-        name: load_policy(
-            name,
-            preset=preset if name.startswith("ws") else None,
-            timeout=timeout,
-            api_key=api_key,
-        )
-        for name in policy
-    }
     options: dict[str, dict[str, Any]] = {name: {"max_steps": max_steps} for name in env}
     if IMAGINED in options:
         options[IMAGINED] |= {"weights": weights, "window": window}
@@ -81,15 +76,21 @@ def evaluate_policy_command(
             where = f"{outcome.policy}, {outcome.env}, {outcome.task}, seed {outcome.seed}"
             print_warning(f"{where}: {outcome.message}")
 
-    outcomes = evaluate_policies(
-        policies,
+    plan = EvaluationPlan(
+        policies=policy,
         envs=env,
         tasks=tasks,
         episodes=episodes,
         seed=seed,
         arm=arm,
+        preset=preset,
+        timeout=timeout,
+        api_key=api_key,
         options=options,
-        report=report,
+    )
+    on_ray = cluster or workers > 1
+    outcomes = (
+        plan.run_on_ray(workers=workers, report=report) if on_ray else plan.run(report=report)
     )
     rows = success_rates(outcomes)
     compared = {one: compare_worlds(outcomes, simulated=one, real=env[0]) for one in env[1:]}

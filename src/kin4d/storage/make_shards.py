@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from kin4d.errors import InputError
 from kin4d.progress import track
+from kin4d.storage.cluster import map_on_ray
 from kin4d.storage.shard import ShardRecord
 from kin4d.storage.store import StoreWriter
 
@@ -42,7 +43,7 @@ def make_shards(
         raise InputError("workers", value=workers, allowed=">= 1")
     numbers = [number for number in range(plan.shards) if not writer.has(number)]
     if cluster:
-        made = _on_ray(plan, numbers, workers)
+        made = map_on_ray(plan.make, numbers, workers=workers, purpose="generating on a cluster")
     elif workers > 1 and len(numbers) > 1:
         made = _in_processes(plan, numbers, workers)
     else:
@@ -71,34 +72,3 @@ def _in_processes(plan: ShardPlan, numbers: Sequence[int], workers: int) -> Shar
                     yield running.pop(future), future.result()
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def _on_ray(plan: ShardPlan, numbers: Sequence[int], workers: int) -> Shards:
-    import os
-
-    from kin4d.extras import require
-
-    ray: Any = require("ray", extra="cluster", purpose="generating on a cluster")
-    ours = not ray.is_initialized()
-    if ours and os.environ.get("RAY_ADDRESS"):
-        ray.init(log_to_driver=False)
-    elif ours:
-        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
-    try:
-        make = ray.remote(_make)
-        abreast = 2 * max(int(ray.cluster_resources().get("CPU", 1)), 1)
-        queue, running = iter(numbers), {}
-        while True:
-            while len(running) < abreast and (number := next(queue, None)) is not None:
-                running[make.remote(plan, number)] = number
-            if not running:
-                return
-            (done, *_), _ = ray.wait([*running], num_returns=1)
-            yield running.pop(done), ray.get(done)
-    finally:
-        if ours:
-            ray.shutdown()
-
-
-def _make(plan: ShardPlan, number: int) -> list[ShardRecord]:
-    return plan.make(number)

@@ -39,14 +39,16 @@ def run(
         quick: Few inputs, kills, clients and steps.
         seed: Of all that is drawn.
         count: Damaged inputs for each loader; 500 by default.
-        loaders: Only damaged files, of these loaders: see `loaders.LOADERS`.
+        loaders: Only these loaders and jobs: see `loaders.LOADERS` and `kill_jobs.JOBS`. Without
+            `parts`, only damaged files of these loaders.
         parts: Only these of `PARTS`.
         results: Folder that keeps each part when it is done.
     """
     from kin4d.benchmarks.reliability.kill_jobs import JOBS
     from kin4d.benchmarks.reliability.loaders import LOADERS
 
-    for what, given, known in (("loader", loaders, LOADERS), ("part", parts, PARTS)):
+    known_names = {*LOADERS, *JOBS}
+    for what, given, known in (("loader", loaders, known_names), ("part", parts, PARTS)):
         if unknown := sorted(set(given) - set(known)):
             raise InputError(f"no such {what}", value=unknown[0], allowed=", ".join(known))
     count = count or (10 if quick else 500)
@@ -56,13 +58,13 @@ def run(
     for part in parts or (("files",) if loaders else PARTS):
         if part == "files":
             found = _joined(
-                results, part, loaders or LOADERS, {"seed": seed, "count": count},
+                results, part, _chosen(LOADERS, loaders), {"seed": seed, "count": count},
                 lambda name: files.damage(name, count, seed=seed), files.checks,
             )  # fmt: skip
         elif part == "kills":
             trials = 4 if quick else 100
             found = _joined(
-                results, part, JOBS, {"seed": seed, "trials": trials},
+                results, part, _chosen(JOBS, loaders), {"seed": seed, "trials": trials},
                 lambda name, trials=trials: kills.kill_often(name, trials, seed=seed), kills.checks,
             )  # fmt: skip
         else:
@@ -71,6 +73,11 @@ def run(
             found = _kept(results, part, settings, partial(module.run, quick=quick, seed=seed))
         _add(whole, found)
     return whole
+
+
+def _chosen(names: Iterable[str], wanted: Sequence[str]) -> list[str]:
+    """The names that are wanted; all if none of them is."""
+    return [name for name in names if name in wanted] or [*names]
 
 
 def _joined(

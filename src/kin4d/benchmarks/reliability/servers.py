@@ -1,6 +1,7 @@
 """Servers under load for a minute: memory stays flat, and garbage stalls no one.
 
-The viewer and a policy have fifty clients each, an environment eight. Clients ask, leave and come
+The viewer and a policy have fifty clients each, an environment six of the eight it
+serves. Clients ask, leave and come
 back; others send half a request, noise or nothing, or never read what they are sent.
 """
 
@@ -67,7 +68,7 @@ def run(*, quick: bool, seed: int) -> Report:
         servers: dict[str, tuple[list[str], Client, int]] = {
             "view": (["view", str(clip), "--port", "0"], _watch, 50),
             "serve-policy": (["serve-policy", "--policy", policy, "--port", "0"], _ask_policy, 50),
-            "serve-env": (["serve-env", "--port", "0"], _step_env, 8),
+            "serve-env": (["serve-env", "--port", "0"], _step_env, 6),
         }
         for name, (command, client, clients) in track(servers.items(), "serving"):
             with _serving(command) as (process, address):
