@@ -52,8 +52,8 @@ def bench_command(
             fitted, predicted, imagined or done into this folder.
         count: For reliability: damaged inputs for each loader. For policy: starts of each task.
             For prior: objects of each set. For world-outside: episodes.
-        results: For policy: keep the outcome of each episode in this folder; the same command goes
-            on where it was stopped.
+        results: For policy and world-outside: keep each episode's figures here; the same command
+            goes on where it was stopped.
         loaders: For reliability: only these loaders.
         gate: Exit with code 1 if a threshold is missed; without it, misses are only printed.
         list: Print the names alone, one a line.
