@@ -58,8 +58,11 @@ def test_rows_see_what_they_are_named_after():
     assert len(rows_of(None)) == 2
 
 
-def test_the_report_has_every_row_and_its_thresholds():
-    report = run(quick=False, seed=0, episodes=STORE, count=1)
+def test_the_report_has_every_row_and_goes_on_from_its_results(tmp_path):
+    report = run(quick=False, seed=0, episodes=STORE, count=1, results=tmp_path)
+    assert len(list(tmp_path.glob("*.json"))) == 1
+    again = run(quick=False, seed=0, episodes=STORE, count=1, results=tmp_path)
+    assert again.rows == report.rows
     rows = [row for row in report.rows if row["set"] == "all"]
     assert len(rows) == 7
     assert all(row["clips"] == 1 for row in rows)

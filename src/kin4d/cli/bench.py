@@ -53,8 +53,8 @@ def bench_command(
             fitted, predicted, imagined or done into this folder.
         count: For reliability: damaged inputs for each loader. For policy: starts of each task.
             For prior: objects of each set. For world-outside: episodes.
-        results: For policy and reliability: keep the outcome of each episode or part in this
-            folder; the same command goes on where it was stopped.
+        results: For policy, world-outside and reliability: keep the outcome of each episode or part
+            in this folder; the same command goes on where it was stopped.
         loaders: For reliability: only these loaders and jobs that are killed.
         parts: For reliability: only files, kills, servers, long_runs, determinism or workers.
         gate: Exit with code 1 if a threshold is missed; without it, misses are only printed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,11 @@ from kin4d.benchmarks.world_outside.outcomes import (
     is_right,
     outcome,
 )
-from kin4d.benchmarks.world_outside.rows import FOUND, NO_DEPTH, rows_of
+from kin4d.benchmarks.world_outside.rows import FOUND, NO_DEPTH, RowFn, rows_of
 from kin4d.episodes.episode import Episode
 from kin4d.episodes.store import EpisodeStore
 from kin4d.errors import InputError
+from kin4d.files import read_json, write_json
 from kin4d.progress import track
 from kin4d.world.episode_observation import episode_observation
 from kin4d.world.object_world.model import ObjectWorldModel
@@ -53,6 +54,7 @@ def run(
     weights: Sequence[str] = (),
     count: int | None = None,
     images: Path | None = None,
+    results: Path | None = None,
 ) -> Report:
     """Every row on every episode.
 
@@ -63,6 +65,8 @@ def run(
         weights: The model; the one that ships if none is given.
         count: At most so many episodes, spread over the store.
         images: A folder to write one contact sheet per episode into.
+        results: A folder to keep the figures of each episode in; the same command goes on where it
+            was stopped. Empty it when the model or the code changes.
     """
     if episodes is None:
         raise InputError(
@@ -74,28 +78,38 @@ def run(
     model = learned[MODEL]
     if not isinstance(model, ObjectWorldModel):
         raise InputError("these rows are of an object world model", value=type(model).__name__)
-    results: list[Row] = []
+    found: list[Row] = []
     rows = rows_of(model)
     for episode in outside_episodes(episodes, 4 if quick else count):
-        observation = episode_observation(episode)
-        target = Target.of(episode, observation)
-        if target is None:
+        kept = None if results is None else results / f"{episode.name}.json"
+        if kept is not None and kept.is_file():
+            found += read_json(kept)
             continue
-        videos = {}
-        for name, imagine in rows.items():
-            videos[name] = imagine(observation, episode)
-            results.append(
-                {"row": name, "source": episode.source, "task": episode.task}
-                | score(episode, target, videos[name])
-            )
-        if images is not None:
-            _draw(images / f"{episode.name}.png", episode, videos[FOUND])
+        some = _evaluate(episode, rows, images)
+        found += some
+        if kept is not None:
+            write_json(kept, some)
     report = Report(notes=[*_NOTES], weights=digests)
-    groups = ["all", *sorted({f"{one['source']}: {one['task']}" for one in results})]
+    groups = ["all", *sorted({f"{one['source']}: {one['task']}" for one in found})]
     for group in groups:
-        report.rows += [_mean(results, name, group) for name in rows]
-    report.checks, report.ratios = _checks(results)
+        report.rows += [_mean(found, name, group) for name in rows]
+    report.checks, report.ratios = _checks(found)
     return report
+
+
+def _evaluate(episode: Episode, rows: Mapping[str, RowFn], images: Path | None) -> list[Row]:
+    """Figures of every row on one episode; none if it shows no part."""
+    observation = episode_observation(episode)
+    target = Target.of(episode, observation)
+    if target is None:
+        return []
+    found, about = [], {"source": episode.source, "task": episode.task}
+    for name, imagine in rows.items():
+        video = imagine(observation, episode)
+        found.append({"row": name, **about, **score(episode, target, video)})
+        if images is not None and name == FOUND:
+            _draw(images / f"{episode.name}.png", episode, video)
+    return found
 
 
 def outside_episodes(path: Path, count: int | None) -> Iterator[Episode]:
@@ -122,11 +136,16 @@ def score(episode: Episode, target: Target, predicted: Any) -> Row:
     return {
         "outcome": true,
         "right": is_right(motion, target.motion, up),
-        "off": off if true != MISSED else float("nan"),
+        "off": off if true != MISSED else None,
         "lost": float(lost),
-        "PSNR moving": psnr(truth.rgb, predicted.rgb, moving),
-        "PSNR touched": psnr(truth.rgb, predicted.rgb, moving & (mask | mask[0])),
+        "PSNR moving": _finite(psnr(truth.rgb, predicted.rgb, moving)),
+        "PSNR touched": _finite(psnr(truth.rgb, predicted.rgb, moving & (mask | mask[0]))),
     }
+
+
+def _finite(value: float) -> float | None:
+    """A figure as JSON takes it."""
+    return value if np.isfinite(value) else None
 
 
 def _mean(results: Sequence[Row], name: str, group: str) -> Row:
@@ -172,7 +191,7 @@ def _of(results: Sequence[Row], name: str, group: str) -> list[Row]:
 
 
 def _average(results: Sequence[Row], name: str) -> float:
-    values = [one[name] for one in results if np.isfinite(one[name])]
+    values = [one[name] for one in results if one[name] is not None and np.isfinite(one[name])]
     return float(np.mean(values)) if values else float("nan")
 
 
