@@ -67,7 +67,7 @@ def test_memory_is_limited(path: Path) -> None:
         ask_for(lambda: (None, b"x" * 2**36), path)
 
 
-def test_errors_are_told_as_they_were(path: Path) -> None:
+def test_errors_are_as_they_were(path: Path) -> None:
     with pytest.raises(InputError) as caught:
         ask_for(refuse, path)
     assert str(caught.value) == "a.bin is odd (got [3, 4]). Allowed: 1 to 2. Next: mend it."

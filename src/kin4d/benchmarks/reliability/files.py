@@ -53,7 +53,7 @@ def damage(name: str, count: int, *, seed: int) -> Report:
     return Report(rows=[row], notes=[f"{place}: {what}" for place, what in places.items()])
 
 
-def checks(rows: Sequence[dict[str, Any]]) -> list[Check]:
+def loader_checks(rows: Sequence[dict[str, Any]]) -> list[Check]:
     """What is promised of all loaders together."""
     strays = sum(row[end] for row in rows for end in ("stray", "crash", "hang"))
     inputs = sum(row["inputs"] for row in rows)
