@@ -75,7 +75,14 @@ def test_errors_are_as_they_were(path: Path) -> None:
         ask_for(lambda: {}["b"], path)
 
 
-def test_no_process_is_left(path: Path) -> None:
+def test_no_process_is_left(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    children, fork = [], os.fork
+
+    def noted() -> int:
+        children.append(fork())
+        return children[-1]
+
+    monkeypatch.setattr(os, "fork", noted)
     ask_for(lambda: (1, b""), path)
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+        os.waitpid(children[0], os.WNOHANG)
