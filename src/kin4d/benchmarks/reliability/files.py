@@ -27,7 +27,7 @@ SECONDS = 10.0
 """Most processor time that reading one input may take."""
 
 _WAITING = 120.0  # s for an input, however busy the machine is
-_STARTING = 600.0  # for imports and compilation before the first input of a loader
+_STARTING = 3600.0  # for imports and compilation before the first input, on a busy machine
 
 
 def damage(name: str, count: int, *, seed: int) -> Report:
