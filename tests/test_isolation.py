@@ -67,7 +67,7 @@ def test_memory_is_limited(path: Path) -> None:
         ask_for(lambda: (None, b"x" * 2**36), path)
 
 
-def test_errors_are_told_as_they_were(path: Path) -> None:
+def test_errors_are_as_they_were(path: Path) -> None:
     with pytest.raises(InputError) as caught:
         ask_for(refuse, path)
     assert str(caught.value) == "a.bin is odd (got [3, 4]). Allowed: 1 to 2. Next: mend it."
@@ -75,7 +75,14 @@ def test_errors_are_told_as_they_were(path: Path) -> None:
         ask_for(lambda: {}["b"], path)
 
 
-def test_no_process_is_left(path: Path) -> None:
+def test_no_process_is_left(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    children, fork = [], os.fork
+
+    def noted() -> int:
+        children.append(fork())
+        return children[-1]
+
+    monkeypatch.setattr(os, "fork", noted)
     ask_for(lambda: (1, b""), path)
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+        os.waitpid(children[0], os.WNOHANG)

@@ -10,7 +10,7 @@ from kin4d.benchmarks.reliability.killed_job import Trouble
 pytest.importorskip("mujoco")
 
 
-def test_places_are_told_apart() -> None:
+def test_places_are_distinguished() -> None:
     made = ["mkdir ", "mkdir /.a.x.unfinished", "mkdir /.a.x.unfinished/new"]
     moved, removed = "rename /checkpoint.safetensors", "rmtree /.a.x.unfinished"
     assert kills.place_of(made) == "inside saving"
@@ -24,7 +24,7 @@ def test_places_are_told_apart() -> None:
 @pytest.mark.slow
 def test_every_job_survives_four_troubles() -> None:
     reports = [kills.kill_often(name, 4, seed=0) for name in kills.JOBS]
-    checks = kills.checks([row for report in reports for row in report.rows])
+    checks = kills.job_checks([row for report in reports for row in report.rows])
     assert all(check.passed for check in checks), [report.notes for report in reports]
 
 

@@ -59,13 +59,14 @@ def run(
         if part == "files":
             found = _joined(
                 results, part, _chosen(LOADERS, loaders), {"seed": seed, "count": count},
-                lambda name: files.damage(name, count, seed=seed), files.checks,
+                lambda name: files.damage(name, count, seed=seed), files.loader_checks,
             )  # fmt: skip
         elif part == "kills":
             trials = 4 if quick else 100
             found = _joined(
                 results, part, _chosen(JOBS, loaders), {"seed": seed, "trials": trials},
-                lambda name, trials=trials: kills.kill_often(name, trials, seed=seed), kills.checks,
+                lambda name, trials=trials: kills.kill_often(name, trials, seed=seed),
+                kills.job_checks,
             )  # fmt: skip
         else:
             module = importlib.import_module(f"kin4d.benchmarks.reliability.{part}")

@@ -27,7 +27,7 @@ SECONDS = 10.0
 """Most processor time that reading one input may take."""
 
 _WAITING = 120.0  # s for an input, however busy the machine is
-_STARTING = 600.0  # for imports and compilation before the first input of a loader
+_STARTING = 3600.0  # for imports and compilation before the first input, on a busy machine
 
 
 def damage(name: str, count: int, *, seed: int) -> Report:
@@ -53,7 +53,7 @@ def damage(name: str, count: int, *, seed: int) -> Report:
     return Report(rows=[row], notes=[f"{place}: {what}" for place, what in places.items()])
 
 
-def checks(rows: Sequence[dict[str, Any]]) -> list[Check]:
+def loader_checks(rows: Sequence[dict[str, Any]]) -> list[Check]:
     """What is promised of all loaders together."""
     strays = sum(row[end] for row in rows for end in ("stray", "crash", "hang"))
     inputs = sum(row["inputs"] for row in rows)

@@ -40,7 +40,7 @@ class Trouble:
 
 
 def run_job(
-    name: str, folder: Path, episodes: Path, trouble: Trouble | None, told: Any, said: Any
+    name: str, folder: Path, episodes: Path, trouble: Trouble | None, report_to: Any, said: Any
 ) -> None:
     """Run a job of `kill_jobs.JOBS` and leave with its exit code.
 
@@ -49,7 +49,7 @@ def run_job(
         folder: Where all its files lie.
         episodes: A store that some jobs read.
         trouble: What happens to it.
-        told: Connection; is told each operation, and "end".
+        report_to: Connection; takes each operation, and "end".
         said: Connection; takes what the job prints. A file could not grow on a full disk.
     """
     from kin4d.benchmarks.reliability.kill_jobs import JOBS
@@ -61,7 +61,7 @@ def run_job(
     warnings.simplefilter("ignore")
     # As the command line does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    _watch(folder, trouble, told)
+    _watch(folder, trouble, report_to)
     try:
         code = JOBS[name].run(folder, episodes)
     except Kin4dError as error:
@@ -69,12 +69,12 @@ def run_job(
         code = 2
     except KeyboardInterrupt:
         code = 130
-    told.send("end")
+    report_to.send("end")
     sys.stdout.flush()
     os._exit(code)
 
 
-def _watch(root: Path, trouble: Trouble | None, told: Any) -> None:
+def _watch(root: Path, trouble: Trouble | None, report_to: Any) -> None:
     count, read_only, inside = 0, False, str(root)
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -92,13 +92,13 @@ def _watch(root: Path, trouble: Trouble | None, told: Any) -> None:
             if trouble.kind in ("SIGKILL", "SIGTERM"):
                 _signal(getattr(signal, trouble.kind), trouble.delay)
             elif trouble.kind == "full disk":
-                # No file can grow: what any writer is told, in whatever language.
+                # No file can grow: what any writer meets, in whatever language.
                 _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
             else:
                 read_only = True
         count += 1
-        told.send(f"{event.rpartition('.')[2]} {paths[-1].removeprefix(inside)}")
+        report_to.send(f"{event.rpartition('.')[2]} {paths[-1].removeprefix(inside)}")
         if read_only and event != "shutil.rmtree":  # which only tells of what follows
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), paths[-1])
 

@@ -87,7 +87,7 @@ def kill_often(name: str, trials: int, *, seed: int) -> Report:
     return Report(rows=[row], notes=[f"{name}, {key}: {why}" for key, why in tally.notes.items()])
 
 
-def checks(rows: Sequence[dict[str, Any]]) -> list[Check]:
+def job_checks(rows: Sequence[dict[str, Any]]) -> list[Check]:
     """What is promised of all jobs together."""
     total = sum(row[kind] for row in rows for kind in TROUBLES)
     found = [
@@ -107,7 +107,7 @@ def run_in_child(
 ) -> Ending:
     """Run a job in a process of its own."""
     folder.mkdir(parents=True, exist_ok=True)
-    (told, tell), (said, say) = (context.Pipe(duplex=False) for _ in range(2))
+    (heard, tell), (said, say) = (context.Pipe(duplex=False) for _ in range(2))
     begun = time.monotonic()
     process = context.Process(target=run_job, args=(name, folder, episodes, trouble, tell, say))
     process.start()
@@ -117,8 +117,8 @@ def run_in_child(
     reader.start()
     operations: list[str] = []
     try:
-        while told.poll(_LONGEST):
-            operations.append(told.recv())
+        while heard.poll(_LONGEST):
+            operations.append(heard.recv())
         process.kill()
     except EOFError:
         pass

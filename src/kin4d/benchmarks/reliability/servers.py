@@ -1,8 +1,8 @@
 """Servers under load for a minute: memory stays flat, and garbage stalls no one.
 
-The viewer and a policy have fifty clients each, an environment six of the eight it
-serves. Clients ask, leave and come
-back; others send half a request, noise or nothing, or never read what they are sent.
+The viewer and a policy have fifty clients each, an environment six of the eight it serves. Clients
+ask, leave and come back; others send half a request, noise or nothing, or never read what they are
+sent.
 """
 
 from __future__ import annotations
