@@ -42,7 +42,7 @@ def pointmap_html(videos: Mapping[str, PointmapVideo], *, title: str | None = No
         points.append(world.reshape(frames, -1, 3) + shift)
         colors.append(video.rgb[rows][:, ::stride, ::stride].reshape(frames, -1, 3))
     every, color = np.concatenate(points, 1), np.concatenate(colors, 1)
-    seen = np.isfinite(every).all(-1)
+    seen = np.asarray(np.isfinite(every).all(-1))
     if not seen.any():
         raise InputError("the pointmap videos see nothing", hint="check their camera")
     low, high = every[seen].min(0), every[seen].max(0)
