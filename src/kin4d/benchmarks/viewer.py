@@ -148,6 +148,7 @@ def _rates(browser: Any, file: Path, seconds: float) -> tuple[list[dict[str, Any
         stop.set()
         sweep.join()
         stop.clear()
+        assert view.mechanics is not None
         _in_page(page, view.mechanics.go)
         puller = threading.Thread(target=_pull, args=(page, view, stop), daemon=True)
         puller.start()
@@ -253,7 +254,12 @@ def _tab(browser: Any, *scripts: str) -> Any:
 def _in_page(page: Page, work: Any) -> Any:
     """The result of something that is done in the page's own thread."""
     done, results = threading.Event(), []
-    page.loop.post(lambda: (results.append(work()), done.set()))
+
+    def task() -> None:
+        results.append(work())
+        done.set()
+
+    page.loop.post(task)
     _until(lambda: done.is_set() or page.problems, "the page to be ready")
     if page.problems:
         raise InputError(f"the page reports: {page.problems[-1]}")

@@ -178,7 +178,7 @@ def acceleration(
 
 
 def curvature(actor: CompiledActor, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """D2y[qd, qd] [n], whose pull-back J^T D2y[qd, qd] is the Christoffel term.
+    """D2y[qd, qd], [n] numbers whose pull-back J^T D2y[qd, qd] is the Christoffel term.
 
     The one nested derivative is a fourth-order difference of J(q + s qd) qd in s, which agrees
     with automatic differentiation to about 1e-10 and needs only the compiled Jacobian.
