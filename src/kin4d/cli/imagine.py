@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from kin4d.cli.output import check_memory, print_result
-from kin4d.cli.ranges import Count, Natural, Pixels, Seed
+from kin4d.cli.ranges import Count, Elevation, Natural, Pixels, Reading, Seed
 from kin4d.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ def imagine_command(
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     depth: Path | None = None,
     masks: Path | None = None,
-    table_height: float | None = None,
+    table_height: Elevation | None = None,
     plane: Path | None = None,
-    base_pose: tuple[float, ...] = (),
+    base_pose: tuple[Reading, ...] = (),
     gripper: str | None = None,
     gripper_link: str | None = None,
     camera_convention: str | None = None,

@@ -47,6 +47,8 @@ LearningRate = Annotated[float, Range(1e-12, 100)]
 Metres = Annotated[float, Range(1e-6, 1e6)]
 Height = Annotated[float, Range(0, 1e6)]
 """Above a floor, m."""
+Elevation = Annotated[float, Range(-5, 5)]
+"""Of a table, above or below a robot's base, m."""
 Speed = Annotated[float, Range(-1e3, 1e3)]
 """Along an axis, m/s."""
 FocalLength = Annotated[float, Range(1e-3, 1e9)]

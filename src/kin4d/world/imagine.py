@@ -138,10 +138,9 @@ def imagine(
     ):
         _check_type(name, value, kinds)
     body = _load_body(robot, base_pose, gripper, gripper_link)
-    if isinstance(camera, Camera):
-        view = camera
-    else:
-        view = Camera.load(camera, convention=camera_convention)
+    view = (
+        camera if isinstance(camera, Camera) else Camera.load(camera, convention=camera_convention)
+    )
     rgb = image if isinstance(image, np.ndarray) else read_image(image)
     model = load_world_model(weights) if isinstance(weights, str | Path) else weights
     _check_size("image", rgb, view)
@@ -192,13 +191,13 @@ def imagine(
     observation = replace(observation, support=support.frame, keep_robot=True)
     seeds = [None if n == 0 else seed + n for n in range(num_samples)]
     part = None if masks is None else _parts(masks, model, view, box)
-    if size is None and (part is None or not isinstance(model, ObjectWorldModel)):
-        first, *others = (box.crop(imagine_rollout(model, observation, seed=n)) for n in seeds)
-    elif size is None:
-        assert isinstance(model, ObjectWorldModel)
+    if size is None and part is not None and isinstance(model, ObjectWorldModel):
         first, *others = (box.crop(model.imagine(observation, part=part, seed=n)) for n in seeds)
+    elif size is None:
+        first, *others = (box.crop(imagine_rollout(model, observation, seed=n)) for n in seeds)
     else:
         wide = _large_box(view, model, size)
+        assert isinstance(model, ObjectWorldModel)
         large = _observe(rgb, metres, actor, wide, fps=fps, base=np.asarray(body.root))
         large = align_to_fit(large, fit) if align else large
         large = replace(large, support=support.frame)

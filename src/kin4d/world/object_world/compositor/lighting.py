@@ -65,7 +65,7 @@ class Shadows:
         from scipy.ndimage import zoom
 
         scale = camera.height / small.shape[1], camera.width / small.shape[2]
-        return zoom(small, (1, *scale), order=1, mode="nearest", grid_mode=True)
+        return np.asarray(zoom(small, (1, *scale), order=1, mode="nearest", grid_mode=True))
 
     def _cast_small(self, points: np.ndarray, keys: np.ndarray) -> np.ndarray:
         """`cast`, in the small image."""
