@@ -36,7 +36,7 @@ class PieceConfig:
 
     max_pieces: int = 128
     max_components_to_split: int = 3
-    patches: int = 112
+    patches: int = 48
     samples: int = 4000
 
 

@@ -28,7 +28,7 @@ class GroupingConfig:
     """
 
     moves_offset: float = 0.0
-    together_offset: float = 0.6
+    together_offset: float = 1.0
 
 
 def group_pieces(
