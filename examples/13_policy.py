@@ -23,8 +23,8 @@ SERVE += ["--policy", "expert:0.001", "--port", "0", "--json"]  # 1 mm of noise 
 def main(output: Path = Path("out/examples")) -> None:
     with subprocess.Popen(SERVE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        lines = iter(server.stdout.readline, "")
-        address = json.loads("".join(next(lines) for _ in range(5)))["address"]
+        stated = "".join(iter(server.stdout.readline, "}\n")) + "}"  # the JSON it prints
+        address = json.loads(stated)["address"]
         policy = WebsocketPolicy(address, timeout=300)
         episodes: list[list[np.ndarray]] = []
 

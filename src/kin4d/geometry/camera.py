@@ -195,8 +195,8 @@ class Camera:
             K, pose = (np.array(data[key], np.float64) for key in needed[:2])
             width, height = float(data["width"]), float(data["height"])
             stated = str(data.get("convention", "opencv")).partition(":")[0].strip()
-        pose = to_opencv(pose, convention or stated)
-        return cls(K, pose, width, height)  # pyright: ignore[reportArgumentType]
+        camera = cls(K, pose, width, height)  # pyright: ignore[reportArgumentType]
+        return replace(camera, pose=to_opencv(camera.pose, convention or stated))
 
     def save(self, path: str | Path) -> Path:
         """Write as JSON."""
