@@ -15,8 +15,9 @@ from kin4d.render.plot import plot_lines
 
 def main(output: Path = Path("out/examples")) -> None:
     body = kin4d.articulate(kin4d.load("cooler", seed=1).rest, mass=4.0)
-    # Push where the lid moves most, in the direction in which it opens.
-    moved = (body.vertices(body.limits[:, 1]) - body.vertices(body.q0)).numpy()
+    # Push where the lid moves most, in the direction in which it can go farther.
+    ends = (body.vertices(body.limits.T) - body.vertices(body.q0)).numpy()  # [2, V, 3] m
+    moved = max(ends, key=np.linalg.norm)
     edge = np.linalg.norm(moved, axis=1).argmax()
     force = 8.0 * moved[edge] / np.linalg.norm(moved[edge])  # N
     push = kin4d.Push(body.rest.vertices[edge], force=force, duration=0.25)
@@ -25,7 +26,8 @@ def main(output: Path = Path("out/examples")) -> None:
 
     angle = run.clips[0].q
     assert angle is not None
-    print(f"the lid opens to {np.degrees(angle.max()):.0f} degrees and ends at {angle[-1, 0]:.2f}")
+    turned = np.degrees(np.abs(angle[:, 0]))
+    print(f"the lid turns by up to {turned.max():.0f} degrees and ends at {turned[-1]:.0f}")
     print(f"simulated {run.real_time_factor:.0f} times faster than real time")
     run.clip.save(output / "lid.glb")
     run.clip.save(output / "04_simulate.gif", width=300, height=200)

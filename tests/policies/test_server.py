@@ -116,6 +116,8 @@ def test_slow_garbage_and_many_clients_stall_no_other() -> None:
                 with pytest.raises(ConnectionClosed):
                     list(client)
         idle = [connect(address, proxy=None) for _ in range(8)]
+        for one in idle:
+            one.recv()  # what the server says when it has taken a client
         assert refused(running).startswith("503")
         for one in (*idle, *streams):
             one.close()
