@@ -16,7 +16,7 @@ from kin4d.benchmarks.prior.mechanism import joints_of_specs
 from kin4d.benchmarks.prior.motion_scores import MotionScores, Rates, rates
 from kin4d.benchmarks.prior.particulate import ParticulateScores
 from kin4d.benchmarks.prior.plausibility import Plausibility
-from kin4d.benchmarks.prior.remesh import fuse_mesh, surface_nets
+from kin4d.benchmarks.prior.remesh import fuse_mesh
 from kin4d.bodies.segmented import JointSpec, SegmentedBody
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.mesh_ops import connected_components
@@ -146,16 +146,6 @@ def test_f1_of_what_is_surest() -> None:
     unknown = scores([np.nan], [True], [True])
     assert np.isnan(f1_of_surest_joints([unknown], 0.5))
     assert f1_of_surest_objects([unknown], [0.7], 0.5) == 1
-
-
-def test_surface_nets_close_a_ball() -> None:
-    at = np.stack(np.meshgrid(*[np.arange(24.0)] * 3, indexing="ij"), -1)
-    vertices, faces = surface_nets(np.linalg.norm(at - 11.5, axis=-1) - 8.0)
-    assert np.abs(np.linalg.norm(vertices - 11.5, axis=1) - 8.0).max() < 0.3
-    edges = Edges(faces)
-    assert (edges.open, edges.crowded, edges.clashing) == (0, 0, 0)
-    volume = np.linalg.det(vertices[faces]).sum() / 6
-    assert volume == pytest.approx(4 / 3 * np.pi * 8.0**3, rel=0.03)
 
 
 def test_fused_mesh_is_one_closed_piece_with_its_links() -> None:

@@ -21,7 +21,12 @@ ANIMATED = Path(os.environ.get("KIN4D_DATA", "")) / "animated"
 def test_seeded_sources(name: str) -> None:
     source = named_source(name)
     assert isinstance(source, ProceduralSource)
-    category = {"soft": "rope_swing", "elastic": "ball", "articulated": "door"}[name]
+    category = {
+        "soft": "rope_swing",
+        "elastic": "ball",
+        "articulated": "door",
+        "creatures": "snake",
+    }[name]
     one, two = source.make(category, 3), source.make(category, 3)
     assert one.identity == source.identity(category, 3)
     assert is_trainable(one.identity.licence)

@@ -12,6 +12,7 @@ SOURCE_NAMES = {
     "articulated": "procedural furniture, appliances, tools and vessels",
     "soft": "cloth, solids, ropes and chains, simulated",
     "elastic": "solid shapes ringing in their softest modes",
+    "creatures": "animals and figures of six kinds: one smooth skin on a random skeleton",
     "urdf:DIR": "a folder of URDF objects, such as PartNet-Mobility",
     "animated:DIR": "a folder of animated glTF files",
     "store:DIR": "a store made before",
@@ -27,6 +28,8 @@ def named_source(name: str) -> ProceduralSource | FileSource:
         return soft_source()
     if name == "elastic":
         return elastic_source()
+    if name == "creatures":
+        return creature_source()
     if kind == "urdf" and where:
         from kin4d.objects.urdf_folder import urdf_source
 
@@ -75,3 +78,26 @@ def make_elastic(shape: str, seed: int) -> SequenceSample:
     mesh = SHAPES[shape](np.random.default_rng([seed, source.categories.index(shape)]))
     modes = ElasticModes.of_mesh(mesh, seed=seed)
     return SequenceSample(modes.sequence(seed=seed, licence=who.licence, category=shape), who)
+
+
+def creature_source() -> ProceduralSource:
+    """Made creatures that walk, swim or fly, and then bend at random."""
+    from kin4d.objects.creatures import KINDS
+
+    return ProceduralSource(
+        name="creatures", licence="Apache-2.0", categories=tuple(KINDS), make=make_creature_sample
+    )
+
+
+def make_creature_sample(kind: str, seed: int) -> SequenceSample:
+    """The moving creature of a kind and a seed."""
+    from kin4d.objects.creatures import make_creature
+    from kin4d.objects.creatures.sequence import creature_sequence
+
+    creature, who = make_creature(kind, seed), creature_source().identity(kind, seed)
+    colors = creature.body.rest.colors
+    return SequenceSample(
+        creature_sequence(creature, seed=seed, licence=who.licence),
+        who,
+        colors=None if colors is None else colors[:, :3],
+    )
