@@ -11,10 +11,10 @@ import pytest
 from kin4d.benchmarks.prior import run
 from kin4d.benchmarks.prior.baselines import BASELINES, Predictor, one_part, true_body
 from kin4d.benchmarks.prior.cases import PriorCaseSpec, prior_case_specs
-from kin4d.benchmarks.prior.comparison import Comparison, spread_points
+from kin4d.benchmarks.prior.comparison import Comparison
 from kin4d.benchmarks.prior.heuristic import heuristic_body
 from kin4d.benchmarks.prior.images import draw_predictions
-from kin4d.benchmarks.prior.mechanism import Mechanism, best_state, joints_at, joints_of_specs
+from kin4d.benchmarks.prior.mechanism import Mechanism, best_state, joints_of_specs
 from kin4d.benchmarks.prior.run import run_prior_case
 from kin4d.benchmarks.prior.tables import prior_report
 from kin4d.bodies.joint import Joint, Mimic
@@ -22,6 +22,8 @@ from kin4d.bodies.segmented import JointSpec, SegmentedBody
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box
+from kin4d.geometry.sampling import spread_points
+from kin4d.objects.piece_object import LinkJoints
 from kin4d.objects.procedural.assembly import ArticulatedObject, ObjectLink
 from kin4d.storage.splits import UNSEEN_CATEGORIES
 
@@ -157,7 +159,7 @@ def test_mimic_moves_with_its_leader_and_from_any_state() -> None:
     )
     obj = ArticulatedObject(category="x", seed=0, links=links, joints=joints, q0=np.zeros(1))
     start, end = np.array([0.3]), np.array([1.0])
-    found = joints_at(obj, start)
+    found = LinkJoints.at(obj, start)
     assert np.allclose(found.limits, [[-0.3, 0.7]] * 2)
     one = Mechanism(obj.vertices(start[None])[0], obj.vertex_link, found)
     assert np.allclose(one.moved(end - start), obj.vertices(end[None])[0])

@@ -16,8 +16,8 @@ from kin4d.benchmarks.prior.mechanism import joints_of_specs
 from kin4d.benchmarks.prior.motion_scores import MotionScores, Rates, rates
 from kin4d.benchmarks.prior.particulate import ParticulateScores
 from kin4d.benchmarks.prior.plausibility import Plausibility
-from kin4d.benchmarks.prior.remesh import fuse_mesh
 from kin4d.bodies.segmented import JointSpec, SegmentedBody
+from kin4d.geometry.fuse import fuse_mesh
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.mesh_ops import connected_components
 from kin4d.geometry.primitives import box

@@ -79,7 +79,9 @@ def test_scaling_scales_motions(objects: list[PieceObject]) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["stretch", "clutter", "drop", "merge", "split", "fuse", "noise"])
+@pytest.mark.parametrize(
+    "name", ["stretch", "clutter", "drop", "merge", "split", "sheets", "noise"]
+)
 def test_augmented_scenes_are_sound(objects: list[PieceObject], name: str) -> None:
     value = 0.2 if name == "stretch" else 0.002 if name == "noise" else 1.0
     vary = replace(NO_AUGMENTATION, **{name: value})
@@ -98,7 +100,7 @@ def test_augmented_scenes_are_sound(objects: list[PieceObject], name: str) -> No
 
 def test_a_batch_says_who_moves_with_whom(objects: list[PieceObject]) -> None:
     rng = np.random.default_rng(0)
-    scenes = [random_scene(obj, rng, PieceAugmentation(fuse=0.0)) for obj in objects]
+    scenes = [random_scene(obj, rng, PieceAugmentation()) for obj in objects]
     batch, targets = collate(scenes)
     for row, scene in enumerate(scenes):
         count = len(scene.link)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -28,8 +29,13 @@ class TrainJointPrior(TrainingOptions):
     """Of the draws that come from the folders."""
     mechanisms: Count = 8000
     """Random mechanisms, of no category."""
-    mechanism_share: Share = 0.2
+    mechanism_share: Share = 0.25
     """Of the draws that are random mechanisms."""
+    fused: Count = 12
+    """Procedural objects of each category that are fused into one surface, each in one state; of
+    the folders all are."""
+    fused_share: Share = 0.18
+    """Of the draws from categories and folders that are fused."""
     batch: Count = 32
     """Shapes per step and process."""
     init_weights: str | None = None
@@ -53,29 +59,44 @@ class TrainJointPrior(TrainingOptions):
 
         torch.set_num_threads(self.threads)
         procedural, folders = articulated_source(), [urdf_source(one) for one in self.objects]
+        of_folder = self.share / max(len(folders), 1)
+        rest = 1 - self.mechanism_share - (self.share if folders else 0)
+        cache, whole = self.cache, 1 - self.fused_share
         pools = [
             PiecePool.procedural(
-                procedural,
-                "train",
-                each=self.each,
-                share=1 - self.mechanism_share - (self.share if folders else 0),
-                cache=self.cache,
+                procedural, "train", each=self.each, share=rest * whole, cache=cache
             ),
             PiecePool.procedural(
                 mechanism_source(),
                 "train",
                 each=self.mechanisms,
                 share=self.mechanism_share,
-                cache=self.cache,
+                cache=cache,
             ),
             *(
-                PiecePool.files(one, "train", share=self.share / len(folders), cache=self.cache)
+                PiecePool.files(one, "train", share=of_folder * whole, cache=cache)
                 for one in folders
             ),
         ]
+        if self.fused_share > 0:
+            fused = partial(PiecePool.procedural, fused=True, cache=cache)
+            pools += [
+                fused(procedural, "train", each=self.fused, share=rest * self.fused_share),
+                *(
+                    PiecePool.files(
+                        one,
+                        "train",
+                        share=of_folder * self.fused_share,
+                        fused=True,
+                        cache=cache,
+                    )
+                    for one in folders
+                ),
+            ]
         held_out = [
-            PiecePool.procedural(procedural, "dev", each=4, cache=self.cache),
-            *(PiecePool.files(one, "dev", cache=self.cache) for one in folders),
+            PiecePool.procedural(procedural, "dev", each=4, cache=cache),
+            *(PiecePool.files(one, "dev", cache=cache) for one in folders),
+            *(PiecePool.files(one, "dev", fused=True, cache=cache) for one in folders),
         ]
         dev = {
             pool.name: [PieceStream([pool], seed=self.seed + 7)[i] for i in range(4)]
@@ -104,6 +125,8 @@ class TrainJointPrior(TrainingOptions):
                 "share": self.share,
                 "mechanisms": self.mechanisms,
                 "mechanism_share": self.mechanism_share,
+                "fused": self.fused,
+                "fused_share": self.fused_share,
                 "batch": self.batch,
                 "seed": self.seed,
             },

@@ -169,7 +169,7 @@ def _joint_spec(
         name=name,
         parent=parent,
         kind=joint.kind,
-        point=(joint.pivot / box.scale + box.centre) @ box.rotation,
+        point=box.denormalize(joint.pivot),
         axis=joint.axis @ box.rotation,
         limits=(low, high),
         probability=probability,

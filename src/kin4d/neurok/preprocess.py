@@ -52,6 +52,10 @@ class UnitBox:
         """World points [..., 3] (m) to the box."""
         return (world @ self.rotation.T - self.centre) * self.scale
 
+    def denormalize(self, box: np.ndarray) -> np.ndarray:
+        """Points of the box [..., 3] back to the world (m)."""
+        return (box / self.scale + self.centre) @ self.rotation
+
 
 @dataclass(frozen=True, eq=False)
 class MeshSample:

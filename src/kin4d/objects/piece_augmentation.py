@@ -1,7 +1,7 @@
 """Augmentation of piece objects: clean objects made to look like found ones.
 
 Pieces are merged and split, small ones dropped, clutter is added (`piece_clutter`), proportions
-change along directions that keep hinges true, whole surfaces are fused and cut into patches.
+change along directions that keep hinges true. Fused surfaces are made beforehand (`fused_object`).
 Every function takes and returns a `PieceObject` or a `PieceScene`.
 """
 
@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kin4d.geometry.over_segmentation import cut_into_patches
 from kin4d.geometry.pieces import (
     DIRECTIONS,
     POINTS,
@@ -35,11 +34,12 @@ class PieceAugmentation:
         clutter: Small pieces are attached to surfaces.
         drop: Small pieces are left out.
         merge: Pieces of one link that are close become one.
-        split: Large pieces are cut, in two or into sheets.
-        fuse: The whole surface becomes one component, cut into patches.
+        split: Large pieces are cut in two.
+        sheets: Many pieces are cut into sheets by the way they face.
         flip: Normals face either way: of every point, as on sheets drawn from both sides, of some
             pieces, or of all.
-        at_rest: The object is as it was made instead of in a random state.
+        at_rest: The object is partly as it was made instead of in a random state.
+        posed: Random states are drawn at all; else the object is as it was made.
         noise: Standard deviation of points, in units of the largest extent.
         most: Pieces kept, the largest.
     """
@@ -47,13 +47,14 @@ class PieceAugmentation:
     compose: float = 0.4
     remove: float = 0.35
     stretch: float = 0.2
-    clutter: float = 0.45
+    clutter: float = 0.55
     drop: float = 0.4
     merge: float = 0.4
     split: float = 0.3
-    fuse: float = 0.15
-    flip: float = 0.3
+    sheets: float = 0.3
+    flip: float = 0.45
     at_rest: float = 0.25
+    posed: bool = True
     noise: float = 0.002
     most: int = 128
 
@@ -66,11 +67,14 @@ NO_AUGMENTATION = PieceAugmentation(
     drop=0,
     merge=0,
     split=0,
-    fuse=0,
+    sheets=0,
     flip=0,
     at_rest=0,
     noise=0,
 )
+
+FUSED_AUGMENTATION = replace(NO_AUGMENTATION, stretch=0.2, flip=0.1, noise=0.002, posed=False)
+"""Of fused objects, which cannot be posed again or taken apart."""
 
 
 def random_scene(obj: PieceObject, rng: np.random.Generator, vary: PieceAugmentation) -> PieceScene:
@@ -84,13 +88,12 @@ def random_scene(obj: PieceObject, rng: np.random.Generator, vary: PieceAugmenta
         obj = with_clutter(obj, rng)
     if rng.random() < vary.split:
         obj = _split(obj, rng)
+    if rng.random() < vary.sheets:
+        obj = _into_sheets(obj, rng)
     if rng.random() < vary.merge:
         obj = _merged(obj, rng)
-    q = random_state(obj, rng, at_rest=vary.at_rest)
-    if rng.random() < vary.fuse:
-        scene = _fused(obj, q, rng)
-    else:
-        scene = PieceScene.of(obj, q)
+    q = random_state(obj, rng, at_rest=vary.at_rest) if vary.posed else obj.q0
+    scene = PieceScene.of(obj, q)
     if rng.random() < vary.flip:
         scene = replace(scene, pieces=_flipped(scene.pieces, rng))
     if len(scene.link) > vary.most:
@@ -158,26 +161,38 @@ def _dropped(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
 
 
 def _split(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
-    """Some of the larger pieces cut: in two by a plane along an axis, or into sheets by the way
-    they face."""
-    pieces, link = obj.pieces, obj.link
+    """Some of the larger pieces cut in two by a plane along an axis."""
+    pieces = obj.pieces
     often = rng.choice([2, 4, 10])
-    chosen = np.flatnonzero(rng.random(len(link)) < often * pieces.area / pieces.area.sum())
+    chosen = np.flatnonzero(rng.random(len(pieces)) < often * pieces.area / pieces.area.sum())
     chosen = rng.permutation(chosen)[:8]
+    sides = []
+    for own in pieces.points[chosen]:
+        axis = int(np.ptp(own, axis=0).argmax()) if rng.random() < 0.7 else int(rng.integers(3))
+        sides.append(own[:, axis] > np.quantile(own[:, axis], rng.uniform(0.25, 0.75)))
+    return _cut(obj, chosen, sides, rng)
+
+
+def _into_sheets(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
+    """Many pieces cut into sheets by the way they face."""
+    count = len(obj.link)
+    chosen = np.flatnonzero(rng.random(count) < rng.choice([0.15, 0.3, 0.6]))
+    return _cut(obj, chosen, [_facing_side(obj.pieces.normals[i]) for i in chosen], rng)
+
+
+def _cut(
+    obj: PieceObject, chosen: np.ndarray, sides: list[np.ndarray], rng: np.random.Generator
+) -> PieceObject:
+    """Chosen pieces [n] cut by a label [K] of each of their points."""
     if not len(chosen):
         return obj
-    rest = pieces.take(np.setdiff1d(np.arange(len(link)), chosen))
-    made, owners = [rest], [np.delete(link, chosen)]
-    sheets = rng.random() < 0.3
-    for index in chosen:
+    pieces, link = obj.pieces, obj.link
+    made = [pieces.take(np.setdiff1d(np.arange(len(link)), chosen))]
+    owners = [np.delete(link, chosen)]
+    for index, side in zip(chosen, sides, strict=True):
+        label = np.unique(side, return_inverse=True)[1].astype(np.int64)
         own, normals = pieces.points[index], pieces.normals[index]
-        if sheets:
-            side = _facing_side(normals)
-        else:
-            axis = int(np.ptp(own, axis=0).argmax()) if rng.random() < 0.7 else int(rng.integers(3))
-            side = own[:, axis] > np.quantile(own[:, axis], rng.uniform(0.25, 0.75))
-        side = np.unique(side, return_inverse=True)[1].astype(np.int64)
-        cut = group_points(own, normals, side, float(pieces.area[index]), rng)
+        cut = group_points(own, normals, label, float(pieces.area[index]), rng)
         made.append(replace(cut, component=np.arange(len(cut))))
         owners.append(np.full(len(cut), link[index]))
     return _with_pieces(obj, PieceSamples.concatenate(made), np.concatenate(owners))
@@ -227,28 +242,3 @@ def _merged(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
     first = np.zeros(count, np.int64)
     first[numbers] = np.arange(len(link))
     return _with_pieces(obj, PieceSamples.concatenate(made), link[first])
-
-
-def _fused(obj: PieceObject, q: np.ndarray, rng: np.random.Generator) -> PieceScene:
-    """One component, or a few, cut into patches; a patch is of the link most of it is on."""
-    motions = obj.joints.motions(obj.joints.values(q))[obj.cloud_link]
-    points = np.einsum("mab,mb->ma", motions[:, :3, :3], obj.cloud[:, :3]) + motions[:, :3, 3]
-    normals = np.einsum("mab,mb->ma", motions[:, :3, :3], obj.cloud[:, 3:])
-    size = max(float(np.ptp(points, axis=0).max()), 1e-9)
-    links = int(obj.cloud_link.max()) + 1
-    component = np.zeros(links, np.int64)
-    if rng.random() < 0.3:
-        component = rng.integers(2, size=links)
-    body, total = component[obj.cloud_link], float(obj.pieces.area.sum())
-    made, owners = [], []
-    for one in np.unique(body):
-        own = np.flatnonzero(body == one)
-        count = max(4, int(rng.integers(32, 129) * len(own) / len(body)))
-        label = cut_into_patches(points[own] / size, normals[own], count, rng)
-        share = total * len(own) / len(body)
-        made.append(group_points(points[own], normals[own], label, share, rng))
-        table = np.zeros((int(label.max()) + 1, links), np.int64)
-        np.add.at(table, (label, obj.cloud_link[own]), 1)
-        owners.append(table.argmax(1))
-    scene = PieceScene.of(obj, q)
-    return replace(scene, pieces=PieceSamples.concatenate(made), link=np.concatenate(owners))

@@ -15,7 +15,7 @@ from kin4d.objects.piece_object import PieceObject
 
 
 @dataclass(frozen=True, eq=False)
-class _Solid:
+class Solid:
     """A box, or a disc about its third direction, on a link.
 
     Attributes:
@@ -33,13 +33,19 @@ class _Solid:
     is_round: bool = False
 
 
-def with_clutter(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
-    """An object with some small solids on its surface."""
+def random_clutter(obj: PieceObject, rng: np.random.Generator) -> list[Solid]:
+    """Some small solids on the surface of an object."""
     size = float(np.ptp(obj.pieces.supports.reshape(-1, 3), axis=0).max())
-    solids: list[_Solid] = []
+    solids: list[Solid] = []
     for _ in range(int(rng.integers(1, 5))):
         kind = rng.choice(4, p=[0.5, 0.2, 0.15, 0.15])
         solids += [_single, _keys, _trim, _frame][kind](obj, size, rng)
+    return solids
+
+
+def with_clutter(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
+    """An object with some small solids on its surface."""
+    solids = random_clutter(obj, rng)
     sampled = [_sampled(solid, rng) for solid in solids]
     points, normals, supports, area = (np.stack(column) for column in zip(*sampled, strict=True))
     extra = PieceSamples(
@@ -56,7 +62,7 @@ def with_clutter(obj: PieceObject, rng: np.random.Generator) -> PieceObject:
     )
 
 
-def _single(obj: PieceObject, size: float, rng: np.random.Generator) -> Iterator[_Solid]:
+def _single(obj: PieceObject, size: float, rng: np.random.Generator) -> Iterator[Solid]:
     """One small solid on a point of the surface."""
     at = int(rng.integers(len(obj.cloud)))
     base, normal = obj.cloud[at, :3], obj.cloud[at, 3:]
@@ -65,7 +71,7 @@ def _single(obj: PieceObject, size: float, rng: np.random.Generator) -> Iterator
     frame = np.stack([side, np.cross(normal, side), normal])
     half = size * np.exp(rng.uniform(np.log([0.004, 0.004, 0.002]), np.log([0.06, 0.03, 0.02])))
     center = base + normal * half[2] * rng.uniform(0, 1)
-    yield _Solid(center, frame, half, int(obj.cloud_link[at]), bool(rng.random() < 0.3))
+    yield Solid(center, frame, half, int(obj.cloud_link[at]), bool(rng.random() < 0.3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +110,13 @@ class _Face:
 
     def solid(
         self, at: np.ndarray, half: np.ndarray, lift: float, *, is_round: bool = False
-    ) -> _Solid:
+    ) -> Solid:
         """One of half extents [3] at [2] in the face, its middle `lift` above it, m."""
         center = self.center + np.array([*at, lift]) @ self.frame
-        return _Solid(center, self.frame, half, self.link, is_round)
+        return Solid(center, self.frame, half, self.link, is_round)
 
 
-def _keys(obj: PieceObject, size: float, rng: np.random.Generator) -> Iterator[_Solid]:
+def _keys(obj: PieceObject, size: float, rng: np.random.Generator) -> Iterator[Solid]:
     """Rows of keys on a side of a piece, that are not pressed."""
     face = _Face.random(obj, rng)
     share = rng.uniform([0.3, 0.3], [0.95, 0.95])
@@ -130,7 +136,7 @@ def _keys(obj: PieceObject, size: float, rng: np.random.Generator) -> Iterator[_
             yield face.solid(at, half, 0.3 * height, is_round=is_round)
 
 
-def _trim(obj: PieceObject, size: float, rng: np.random.Generator) -> Iterator[_Solid]:
+def _trim(obj: PieceObject, size: float, rng: np.random.Generator) -> Iterator[Solid]:
     """Bars across a side of a piece."""
     face = _Face.random(obj, rng)
     along = int(rng.integers(2))
@@ -143,7 +149,7 @@ def _trim(obj: PieceObject, size: float, rng: np.random.Generator) -> Iterator[_
         yield face.solid(at, half, float(height * rng.uniform(0, 1)))
 
 
-def _frame(obj: PieceObject, size: float, rng: np.random.Generator) -> Iterator[_Solid]:
+def _frame(obj: PieceObject, size: float, rng: np.random.Generator) -> Iterator[Solid]:
     """Four bars around a side of a piece, sometimes with a panel in between."""
     face = _Face.random(obj, rng)
     width, height = size * rng.uniform(0.003, 0.025, 2)
@@ -160,7 +166,7 @@ def _frame(obj: PieceObject, size: float, rng: np.random.Generator) -> Iterator[
 
 
 def _sampled(
-    solid: _Solid, rng: np.random.Generator
+    solid: Solid, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Points and normals [K, 3], supports [S, 3] and area of a solid."""
     half = solid.half

@@ -64,6 +64,20 @@ class LinkJoints:
             offset=offset,
         )
 
+    @classmethod
+    def at(cls, obj: ArticulatedObject, q: np.ndarray) -> LinkJoints:
+        """The joints of an object as they are at q [k], with their values counted from there."""
+        joints, poses = cls.of(obj), obj.poses(q[None])[0, 1:]
+        column = np.searchsorted(joints.free, joints.leader)
+        limits = joints.limits - q[column][:, None]
+        return replace(
+            joints,
+            pivot=poses[:, :3, 3],
+            axis=np.einsum("jab,jb->ja", poses[:, :3, :3], joints.axis),
+            limits=endless_both_ways(limits, joints.slides[joints.leader]),
+            offset=np.zeros(len(joints)),
+        )
+
     @property
     def free(self) -> np.ndarray:
         """[k] the joints that are coordinates."""
@@ -195,3 +209,9 @@ def joint_motion(pivot: np.ndarray, axis: np.ndarray, value: float, *, slides: b
     out[:3, :3] = rotation
     out[:3, 3] = pivot - rotation @ pivot
     return out
+
+
+def endless_both_ways(limits: np.ndarray, slides: np.ndarray) -> np.ndarray:
+    """Limits [J, 2] in which hinges that turn all the way round may do so either way."""
+    endless = ~slides & (np.ptp(limits, axis=1) >= FULL_TURN)
+    return np.where(endless[:, None], [-2 * np.pi, 2 * np.pi], limits)

@@ -13,7 +13,13 @@ import numpy as np
 from kin4d.errors import InputError, Kin4dError
 from kin4d.neurok.piece_batch import JointTargets, PieceBatch
 from kin4d.objects.articulated_sample import ArticulatedSample
-from kin4d.objects.piece_augmentation import NO_AUGMENTATION, PieceAugmentation, random_scene
+from kin4d.objects.fused_object import fused_object
+from kin4d.objects.piece_augmentation import (
+    FUSED_AUGMENTATION,
+    NO_AUGMENTATION,
+    PieceAugmentation,
+    random_scene,
+)
 from kin4d.objects.piece_batches import collate
 from kin4d.objects.piece_cache import cached_piece_objects
 from kin4d.objects.piece_composition import attached, without_some_parts
@@ -33,11 +39,13 @@ class PiecePool:
         name: Of the source.
         objects: All of them.
         share: Of the draws.
+        vary: Augmentation; None for that of the stream.
     """
 
     name: str
     objects: Sequence[PieceObject]
     share: float
+    vary: PieceAugmentation | None = None
 
     @classmethod
     def procedural(
@@ -47,22 +55,25 @@ class PiecePool:
         *,
         each: int,
         share: float = 1.0,
+        fused: bool = False,
         cache: Path | None = None,
     ) -> PiecePool:
-        """The first `each` objects of a split of every category; see `cached_piece_objects`."""
+        """The first `each` objects of a split of every category, as they are or `fused`; see
+        `cached_piece_objects`."""
         categories = [
             one for one in source.categories if (one in UNSEEN_CATEGORIES) == (split == "unseen")
         ]
 
         def cut() -> list[PieceObject]:
             return [
-                _cut(source.make(category, seed), seed)
+                _cut(source.make(category, seed), seed, fused=fused)
                 for category in categories
                 for seed in _seeds(source, category, split, each)
             ]
 
         what = {"source": source.name, "categories": categories, "split": split, "each": each}
-        return cls(source.name, cached_piece_objects(cache, what, cut), share)
+        what |= {"fused": True} if fused else {}
+        return cls._of(source.name, cached_piece_objects(cache, what, cut), share, fused=fused)
 
     @classmethod
     def files(
@@ -71,9 +82,11 @@ class PiecePool:
         split: str | None,
         *,
         share: float = 1.0,
+        fused: bool = False,
         cache: Path | None = None,
     ) -> PiecePool:
-        """All objects of a split; those that cannot be read are left out with a notice."""
+        """All objects of a split, as they are or `fused`; those that cannot be read are left out
+        with a notice."""
         if split == "train":
             check_trainable(source.identities)
         chosen = [
@@ -86,16 +99,24 @@ class PiecePool:
             objects = []
             for index, _ in chosen:
                 try:
-                    objects.append(_cut(source.load(index), index))
+                    objects.append(_cut(source.load(index), index, fused=fused))
                 except Kin4dError as problem:
                     print(f"left out: {problem}", file=sys.stderr)
             return objects
 
-        what = {"source": source.name, "objects": chosen}
+        what = {"source": source.name, "objects": chosen} | ({"fused": True} if fused else {})
         objects = cached_piece_objects(cache, what, cut)
         if not objects:
             raise InputError(f"source '{source.name}' has nothing in split '{split}'")
-        return cls(source.name, objects, share)
+        return cls._of(source.name, objects, share, fused=fused)
+
+    @classmethod
+    def _of(
+        cls, name: str, objects: Sequence[PieceObject], share: float, *, fused: bool
+    ) -> PiecePool:
+        if fused:
+            return cls(f"fused {name}", objects, share, FUSED_AUGMENTATION)
+        return cls(name, objects, share)
 
 
 class PieceStream:
@@ -119,6 +140,9 @@ class PieceStream:
         self.pools, self.batch, self.seed, self.vary = pools, batch, seed, vary
         share = np.array([pool.share for pool in pools])
         self._share = share / share.sum()
+        # What is attached to others is posed with them.
+        posable = share * [pool.vary is None or pool.vary.posed for pool in pools]
+        self._posable = posable / max(posable.sum(), 1e-30)
         self._chunk: tuple[int, list[PieceScene]] | None = None
 
     def __getitem__(self, index: int) -> tuple[PieceBatch, JointTargets]:
@@ -142,15 +166,19 @@ class PieceStream:
             step += 1
 
     def _scene(self, rng: np.random.Generator) -> PieceScene:
-        obj = self._object(rng)
-        if rng.random() < self.vary.compose:
-            obj = attached(obj, self._object(rng), rng)
-        return random_scene(obj, rng, self.vary)
-
-    def _object(self, rng: np.random.Generator) -> PieceObject:
         pool = self.pools[int(rng.choice(len(self.pools), p=self._share))]
+        vary = pool.vary or self.vary
+        obj = self._object(pool, rng, vary)
+        if rng.random() < vary.compose:
+            other = self.pools[int(rng.choice(len(self.pools), p=self._posable))]
+            obj = attached(obj, self._object(other, rng, vary), rng)
+        return random_scene(obj, rng, vary)
+
+    def _object(
+        self, pool: PiecePool, rng: np.random.Generator, vary: PieceAugmentation
+    ) -> PieceObject:
         obj = pool.objects[int(rng.integers(len(pool.objects)))]
-        return without_some_parts(obj, rng) if rng.random() < self.vary.remove else obj
+        return without_some_parts(obj, rng) if rng.random() < vary.remove else obj
 
 
 def _seeds(source: ProceduralSource, category: str, split: str, count: int) -> list[int]:
@@ -160,7 +188,8 @@ def _seeds(source: ProceduralSource, category: str, split: str, count: int) -> l
     return list(islice(found, count))
 
 
-def _cut(sample: object, seed: int) -> PieceObject:
+def _cut(sample: object, seed: int, *, fused: bool) -> PieceObject:
     if not isinstance(sample, ArticulatedSample):
         raise InputError("pieces are cut from articulated objects", value=type(sample).__name__)
-    return PieceObject.of(sample.object, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    return fused_object(sample, rng) if fused else PieceObject.of(sample.object, rng)

@@ -13,9 +13,8 @@ from zlib import crc32
 
 import numpy as np
 
-from kin4d.benchmarks.prior.mechanism import joints_at
-from kin4d.benchmarks.prior.remesh import fuse_mesh
 from kin4d.errors import InputError
+from kin4d.geometry.fuse import fuse_mesh
 from kin4d.geometry.mesh import Mesh
 from kin4d.objects.articulated_sample import ArticulatedSample
 from kin4d.objects.piece_object import LinkJoints
@@ -71,7 +70,7 @@ class PriorCase:
             name=who.name,
             mesh=mesh,
             face_link=link,
-            joints=joints_at(sample.object, state),
+            joints=LinkJoints.at(sample.object, state),
             seed=seed,
         )
 

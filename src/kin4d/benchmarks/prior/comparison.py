@@ -8,7 +8,7 @@ import numpy as np
 
 from kin4d.benchmarks.prior.mechanism import Mechanism, joints_of_specs
 from kin4d.bodies.segmented import SegmentedBody
-from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.sampling import spread_points
 from kin4d.objects.piece_object import LinkJoints
 
 
@@ -66,36 +66,3 @@ class Comparison:
             probability=probability,
             size=float(np.ptp(mesh.bounds, axis=0).max()),
         )
-
-
-def spread_points(
-    mesh: Mesh, label: np.ndarray, *, count: int, least: int, seed: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points on a surface by area, and at least some with each label.
-
-    Args:
-        mesh: The surface.
-        label: [F] of its triangles.
-        count: Points, about.
-        least: Points of each label.
-        seed: Of the points.
-
-    Returns:
-        [P] triangle, [P, 3] m place and [P] m^2 of surface of every point.
-    """
-    rng = np.random.default_rng(seed)
-    area = mesh.face_areas + 1e-12 * mesh.face_areas.mean()
-    faces, weights = [], []
-    for one in np.unique(label):
-        own = np.flatnonzero(label == one)
-        total = np.cumsum(area[own])
-        number = max(least, round(count * total[-1] / area.sum()))
-        steps = (np.arange(number) + rng.random(number)) / number * total[-1]
-        found = np.minimum(np.searchsorted(total, steps, side="right"), len(own) - 1)
-        faces.append(own[found])
-        weights.append(np.full(number, total[-1] / number))
-    face = np.concatenate(faces)
-    root, share = np.sqrt(rng.random((len(face), 1))), rng.random((len(face), 1))
-    a, b, c = mesh.vertices[mesh.faces[face]].transpose(1, 0, 2)
-    points = (1 - root) * a + root * (1 - share) * b + root * share * c
-    return face, points, np.concatenate(weights)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import KDTree
 
-from kin4d.benchmarks.prior.comparison import spread_points
 from kin4d.benchmarks.prior.plausibility import surface_gap
 from kin4d.bodies.segmented import JointSpec, SegmentedBody
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.pieces import split_surface
+from kin4d.geometry.sampling import spread_points
 
 _NEIGHBOURS = 4  # of a piece that are tried
 

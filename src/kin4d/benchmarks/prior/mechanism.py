@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kin4d.bodies.segmented import JointSpec
-from kin4d.objects.piece_object import FULL_TURN, LinkJoints
-from kin4d.objects.procedural.assembly import ArticulatedObject
+from kin4d.objects.piece_object import LinkJoints, endless_both_ways
 
 _SCAN = 13  # values of a coordinate that are tried
 _SWEEPS = 2  # over all coordinates
@@ -140,20 +139,6 @@ class Mechanism:
         return out
 
 
-def joints_at(obj: ArticulatedObject, q: np.ndarray) -> LinkJoints:
-    """The joints of an object as they are at q [k], with their values counted from there."""
-    joints, poses = LinkJoints.of(obj), obj.poses(q[None])[0, 1:]
-    column = np.searchsorted(joints.free, joints.leader)
-    limits = joints.limits - q[column][:, None]
-    return replace(
-        joints,
-        pivot=poses[:, :3, 3],
-        axis=np.einsum("jab,jb->ja", poses[:, :3, :3], joints.axis),
-        limits=_endless_both_ways(limits, joints.slides[joints.leader]),
-        offset=np.zeros(len(joints)),
-    )
-
-
 def joints_of_specs(specs: tuple[JointSpec, ...]) -> tuple[LinkJoints, np.ndarray]:
     """The joints of a predicted body, parents first, and [J + 1] the new number of each part."""
     order: list[int] = []
@@ -176,7 +161,7 @@ def joints_of_specs(specs: tuple[JointSpec, ...]) -> tuple[LinkJoints, np.ndarra
         slides=slides,
         pivot=np.array([spec.point for spec in sorted_specs], np.float64).reshape(-1, 3),
         axis=np.array([spec.axis for spec in sorted_specs], np.float64).reshape(-1, 3),
-        limits=_endless_both_ways(limits, slides),
+        limits=endless_both_ways(limits, slides),
         leader=np.arange(len(specs)),
         factor=np.ones(len(specs)),
         offset=np.zeros(len(specs)),
@@ -250,9 +235,3 @@ def _nearest_state(mechanism: Mechanism, target: np.ndarray, weight: np.ndarray)
             if damping > 1e4:
                 break
     return q
-
-
-def _endless_both_ways(limits: np.ndarray, slides: np.ndarray) -> np.ndarray:
-    """Limits [J, 2] in which hinges that turn all the way round may do so either way."""
-    endless = ~slides & (np.ptp(limits, axis=1) >= FULL_TURN)
-    return np.where(endless[:, None], [-2 * np.pi, 2 * np.pi], limits)

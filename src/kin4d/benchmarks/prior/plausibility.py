@@ -14,13 +14,13 @@ import numpy as np
 from numba import njit
 from scipy.spatial import KDTree
 
-from kin4d.benchmarks.prior.comparison import spread_points
 from kin4d.benchmarks.prior.mechanism import Mechanism, joints_of_specs
 from kin4d.bodies.segmented import SegmentedBody
 from kin4d.dynamics.contact.closest import closest_on_triangle
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.mesh_ops import merge_vertices
 from kin4d.geometry.pieces import split_surface
+from kin4d.geometry.sampling import spread_points
 from kin4d.geometry.topology import Edges
 from kin4d.objects.procedural.penetration import point_depths
 

@@ -11,8 +11,8 @@ import numpy as np
 from scipy import ndimage
 from scipy.spatial import KDTree
 
-from kin4d.benchmarks.prior.comparison import spread_points
 from kin4d.geometry.mesh import Mesh
+from kin4d.geometry.sampling import spread_points
 from kin4d.geometry.surface_nets import surface_nets
 
 CELLS = 96
