@@ -15,6 +15,7 @@ import numpy as np
 
 from kin4d.bodies.segmented import JointSpec, SegmentedBody
 from kin4d.geometry.mesh import Mesh
+from kin4d.neurok.attachment import joints_that_detach
 from kin4d.neurok.collision_limits import CollisionConfig, PartSamples
 from kin4d.neurok.joint_decoding import (
     DecodingConfig,
@@ -36,12 +37,15 @@ class ArticulateConfig:
         decoding: How probabilities become parts and joints.
         min_probability: Joints that are less probable are left out; their parts stay with what
             carries them. F1 on development objects is highest at about this value.
+        detaching_probability: Joints that take their part off what carries it (a screw cap, or a
+            door hung on the wrong edge) need this probability instead.
         collision: How limits are shortened by collisions; None leaves them as predicted.
     """
 
     pieces: PieceConfig = field(default_factory=PieceConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     min_probability: float = 0.2
+    detaching_probability: float = 0.5
     collision: CollisionConfig | None = None
 
 
@@ -54,6 +58,7 @@ class JointDistribution:
         cut: Its pieces.
         parts: P of them, parents before children.
         probabilities: For each part, of each of its joints: that the object makes its motion.
+        detaching: The same, whether it takes the part off what carries it.
         config: How predictions become joints.
     """
 
@@ -61,6 +66,7 @@ class JointDistribution:
     cut: MeshPieces
     parts: tuple[PartHypotheses, ...]
     probabilities: tuple[tuple[float, ...], ...]
+    detaching: tuple[tuple[bool, ...], ...]
     config: ArticulateConfig = field(default_factory=ArticulateConfig)
 
     def __len__(self) -> int:
@@ -78,26 +84,32 @@ class JointDistribution:
         ]
 
     def body(self, *, mass: float | np.ndarray = 1.0) -> SegmentedBody:
-        """Every part on its likeliest joint, if that is probable enough.
+        """Every part on the likeliest of its joints that are probable enough.
 
         Args:
             mass: kg, spread evenly over the surface; or [F], of each triangle.
         """
-        least = self.config.min_probability
-        return self._body(
-            [0 if stated[0] >= least else None for stated in self.probabilities], mass
-        )
+        allowed = self._allowed(self.config.min_probability)
+        return self._body([int(np.argmax(row)) if row.any() else None for row in allowed], mass)
 
     def sample_body(self, *, seed: int, mass: float | np.ndarray = 1.0) -> SegmentedBody:
         """A body drawn from the distribution: each part hangs on one of its joints, or on none."""
         rng = np.random.default_rng(seed)
         choice: list[int | None] = []
-        for stated in self.probabilities:
-            chances = np.array([*stated, 0.0])
+        for stated, allowed in zip(self.probabilities, self._allowed(0.0), strict=True):
+            chances = np.array([*stated, 0.0]) * [*allowed, True]
             chances[-1] = max(0.0, 1.0 - chances.sum())
             drawn = int(rng.choice(len(chances), p=chances / chances.sum()))
             choice.append(None if drawn == len(stated) else drawn)
         return self._body(choice, mass)
+
+    def _allowed(self, min_probability: float) -> list[np.ndarray]:
+        """For each part, of each of its joints: whether it is probable enough to be used."""
+        detached = max(min_probability, self.config.detaching_probability)
+        return [
+            np.array(stated) >= np.where(detaching, detached, min_probability)
+            for stated, detaching in zip(self.probabilities, self.detaching, strict=True)
+        ]
 
     def _body(self, choice: Sequence[int | None], mass: float | np.ndarray) -> SegmentedBody:
         """The body with a joint of each part, or None: then the part stays with its parent."""
@@ -155,7 +167,12 @@ def predict_joints(
         tuple(prior.probability(part, joint) for joint in part.joints) for part in parts
     )
     return JointDistribution(
-        mesh=mesh, cut=cut, parts=tuple(parts), probabilities=probabilities, config=config
+        mesh=mesh,
+        cut=cut,
+        parts=tuple(parts),
+        probabilities=probabilities,
+        detaching=joints_that_detach(mesh, cut, parts),
+        config=config,
     )
 
 
