@@ -8,6 +8,7 @@ from typing import Annotated
 import tyro
 
 from kin4d.cli.ranges import Metres, Natural, Port, Seed
+from kin4d.cli.serving import steady_memory
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import BodyType
 
@@ -69,4 +70,5 @@ def view_command(
         return
     from kin4d.viewer.player import show
 
+    steady_memory()
     show(file, port=port, host=host, options=options)
