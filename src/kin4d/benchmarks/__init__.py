@@ -12,6 +12,7 @@ BENCHMARKS: dict[str, str] = {
     "startup": "the time to import kin4d and to get help",
     "object-pose": "inverse kinematics of objects: learned, against baselines and ablations",
     "prior": "how a mesh can move, without a target: learned, against baselines",
+    "doors": "a gripper opens doors of bare meshes, against MuJoCo",
     "creatures": "skeletons of animals and characters, against their own clips and joints",
     "world": "what a world model imagines, against what happened",
     "world-outside": "what a world model imagines in scenes of other simulators",
