@@ -199,7 +199,7 @@ def imagine(
     seeds = [None if n == 0 else seed + n for n in range(num_samples)]
     part = None if masks is None else _parts(masks, model, view, box)
     clips = scene_clips(control, scene, model, alone=masks is None and num_samples == 1)
-    motion = scene_motion(observation, clips) if clips else None
+    motion = None if scene is None else scene_motion(observation, clips)
     known = {"part": part, "motion": motion}
     if size is None and isinstance(model, ObjectWorldModel):
         first, *others = (box.crop(model.imagine(observation, **known, seed=n)) for n in seeds)

@@ -1,7 +1,8 @@
 """Physics-guided imagination on articulated episodes: scene control against robot-only control.
 
-The mechanics run from the first frame's state and are given the actions of the episode; the true
-later poses are in a row of their own, as the most that scene control could reach.
+The mechanics run from the first frame's state and are given what robot control is given, too: the
+arm's motion and the commands of the gripper. The true later poses of the bodies are in a row of
+their own, as the most that scene control could reach.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from kin4d.envs.task_mechanics import TaskMechanics
 from kin4d.episodes.episode import Episode
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.skin import SkinAnimation
-from kin4d.tasks.servo import servo_targets
 from kin4d.tasks.task import named_task
 from kin4d.tasks.task_scene import TaskScene
 from kin4d.world.object_world.model import ObjectWorldModel
@@ -47,9 +47,10 @@ _STEP = 1 / 240  # s, the longest of the mechanics
 _NOTE = (
     "Control of imagination on articulated episodes: 'robot' predicts how parts move from the "
     "robot's motion; 'scene' is given the motion of the scene's bodies, which our mechanics "
-    "computed from the first frame's state and the episode's actions; 'scene, true poses' is given "
-    "the recorded ones. All are painted by the same compositor and refinement. The scene's bodies "
-    "and where they are at the start are known to the mechanics, not to 'robot'."
+    "computed from the first frame's state, the same measured motion of the arm and the commanded "
+    "gripper; 'scene, true poses' is given the recorded ones. All are painted by the same "
+    "compositor and refinement. The bodies' shapes, masses and joints and where they are at the "
+    "start are known to the mechanics, not to 'robot'."
 )
 
 
@@ -119,31 +120,32 @@ def task_scene(episode: Episode) -> TaskScene:
 
 
 def mechanics_clips(episode: Episode, scene: TaskScene) -> tuple[list[Clip], bool]:
-    """The bodies as our mechanics move them under the episode's actions, and whether it got to the
-    end; nothing but the first frame's state and the actions is used."""
+    """The bodies as our mechanics move them, and whether it got to the end.
+
+    The arm goes where it was measured, as in the pointmaps of robot control. The fingers are
+    commanded: what they hold stops them.
+    """
+    assert episode.joints is not None
     assert episode.actions is not None
-    mechanics, fps = TaskMechanics(scene), episode.fps
-    # The first action is none: its frame is the start.
-    actions = replace(
-        episode.actions, values=episode.actions.values[1:], gripper=_after_first(episode)
-    )
-    targets, _ = servo_targets(scene.arm, scene.start, actions)
+    assert episode.actions.gripper is not None
+    arm, mechanics, fps = scene.arm, TaskMechanics(scene), episode.fps
+    q = episode.joints.copy()
+    q[:, arm.grip] = arm.closed + episode.actions.gripper * (arm.opened - arm.closed)
+    q[0] = scene.start
     substeps = int(np.ceil(1 / (fps * _STEP)))
     simulator = Simulator(mechanics.scene, Variational(2), 1 / (fps * substeps))
-    commands = mechanics.motion(np.concatenate([scene.start[None], targets]))
-    simulator.drive("arm", replace(commands, fps=fps))
+    simulator.drive("arm", replace(mechanics.motion(q), fps=fps))
     state = simulator.initial_state()
     poses = [mechanics.body_poses(state)]
-    whole = True
     try:
-        for _ in range(len(targets)):
+        for _ in range(len(q) - 1):
             for _ in range(substeps):
                 state = simulator.step(state)
             poses.append(mechanics.body_poses(state))
     except DivergedStep:
-        whole = False
-        poses += [poses[-1]] * (len(targets) + 1 - len(poses))
-    return _clips(scene, np.stack(poses), fps), whole
+        still = [poses[-1]] * (len(q) - len(poses))
+        return _clips(scene, np.stack([*poses, *still]), fps), False
+    return _clips(scene, np.stack(poses), fps), True
 
 
 def true_clips(episode: Episode, scene: TaskScene) -> list[Clip]:
@@ -157,12 +159,6 @@ def true_clips(episode: Episode, scene: TaskScene) -> list[Clip]:
         body = scene.model.body(name).id
         poses[:, body] = moves[:, part] @ start[body]
     return _clips(scene, poses, episode.fps)
-
-
-def _after_first(episode: Episode) -> np.ndarray:
-    assert episode.actions is not None
-    assert episode.actions.gripper is not None
-    return episode.actions.gripper[1:]
 
 
 def _clips(scene: TaskScene, poses: np.ndarray, fps: float) -> list[Clip]:
