@@ -248,7 +248,7 @@ def _depth(name: str) -> Loader:
         return folder / name
 
     def load(path: Path) -> Any:
-        from kin4d.world.imagine import read_depth
+        from kin4d.world.depth_and_masks import read_depth
 
         return read_depth(path)
 
