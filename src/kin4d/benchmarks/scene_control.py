@@ -20,7 +20,7 @@ from kin4d.world.object_world.model import ObjectWorldModel
 _SEED = 913  # seeds of scenes from this million on: no training store has them
 
 
-def run(*, quick: bool, seed: int, weights: Sequence[str] = ("tiny",), count: int = 56) -> Report:
+def run(*, quick: bool, seed: int, weights: Sequence[str] = ("tiny",), count: int = 70) -> Report:
     """The table of both controls.
 
     Args:
