@@ -65,9 +65,9 @@ class SkinFitConfig:
     tangential: float = 0.3
     normals: float = 0.1
     rest: float = 2e-6
-    loose: int = 15
+    loose: int = 20
     slide: float = 0.06
-    slide_rest: float = 2e-3
+    slide_rest: float = 5e-4
     damping: float = 1e-2
 
 

@@ -1,6 +1,7 @@
-"""SkeletonJoints: a small transformer that says where along the centre lines of a shape joints are.
+"""SkeletonJoints: a small network that says where along the centre lines of a shape joints are.
 
-Every token is a point of the lines; it is given the probability that a joint is near. Joints are
+Every token is a point of the lines, described with what is around it; with the mean of all tokens
+of the shape it gives the probability that a joint is near. Joints are
 then taken one by one, the surest first, each with its mirror image, and no other near them.
 """
 
@@ -9,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
+from kin4d.bodies.creature.build import CreatureConfig, CreatureShape
 from kin4d.geometry.curve_skeleton import CurveSkeleton
+from kin4d.geometry.mesh import Mesh
 from kin4d.neurok.skeleton_tokens import SkeletonTokens, skeleton_tokens
 from kin4d.reading import reading
 from kin4d.training.build import build_from_weights
@@ -36,19 +39,15 @@ class SkeletonJointsConfig:
 
     Attributes:
         features: Of a token.
-        pairs: Of two tokens.
         width: Numbers per token inside.
-        heads: Of attention.
-        layers: Blocks.
-        dropout: Of residual branches.
+        layers: Inside.
+        dropout: After each.
     """
 
     features: int
-    pairs: int
-    width: int = 64
-    heads: int = 4
-    layers: int = 3
-    dropout: float = 0.1
+    width: int = 96
+    layers: int = 2
+    dropout: float = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +56,10 @@ class TokenBatch:
 
     Attributes:
         features: [B, N, F].
-        pairs: [B, N, N, P].
         mask: [B, N] bool: a token is there.
     """
 
     features: Tensor
-    pairs: Tensor
     mask: Tensor
 
     @classmethod
@@ -70,13 +67,10 @@ class TokenBatch:
         """A batch of some shapes."""
         most = max(map(len, shapes))
         features = np.zeros((len(shapes), most, shapes[0].features.shape[1]), np.float32)
-        pairs = np.zeros((len(shapes), most, most, shapes[0].pairs.shape[2]), np.float32)
         mask = np.zeros((len(shapes), most), bool)
         for row, shape in enumerate(shapes):
-            count = len(shape)
-            features[row, :count], mask[row, :count] = shape.features, True
-            pairs[row, :count, :count] = shape.pairs
-        return cls(*map(torch.from_numpy, (features, pairs, mask)))
+            features[row, : len(shape)], mask[row, : len(shape)] = shape.features, True
+        return cls(torch.from_numpy(features), torch.from_numpy(mask))
 
 
 class SkeletonJoints(nn.Module):
@@ -87,41 +81,17 @@ class SkeletonJoints(nn.Module):
         self.config = config
         self.register_buffer("mean", torch.zeros(config.features))
         self.register_buffer("scale", torch.ones(config.features))
-        self.enter = nn.Linear(config.features, config.width)
-        self.blocks = nn.ModuleList(_Block(config) for _ in range(config.layers))
-        self.leave = nn.Sequential(nn.LayerNorm(config.width), nn.Linear(config.width, 1))
+        widths = [2 * config.features] + config.layers * [config.width]
+        layers: list[nn.Module] = []
+        for before, after in pairwise(widths):
+            layers += [nn.Linear(before, after), nn.GELU(), nn.Dropout(config.dropout)]
+        self.layers = nn.Sequential(*layers, nn.Linear(config.width, 1))
 
     def forward(self, batch: TokenBatch) -> Tensor:
         """[B, N] logits."""
-        x = (batch.features - self.mean) / self.scale
-        x = self.enter(x.clamp(-5, 5))
-        for block in self.blocks:
-            x = block(x, batch.pairs, batch.mask)
-        return self.leave(x).squeeze(-1)
-
-
-class _Block(nn.Module):
-    """Attention biased by what is known of pairs, and a network on every token."""
-
-    def __init__(self, config: SkeletonJointsConfig) -> None:
-        super().__init__()
-        width = config.width
-        self.heads = config.heads
-        self.before, self.after = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.bias = nn.Linear(config.pairs, config.heads)
-        self.mlp = nn.Sequential(
-            nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
-        )
-        self.drop = nn.Dropout(config.dropout)
-
-    def forward(self, x: Tensor, pairs: Tensor, mask: Tensor) -> Tensor:
-        q, k, v = self.qkv(self.before(x)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        bias = self.bias(pairs).permute(0, 3, 1, 2)
-        bias = bias.masked_fill(~mask[:, None, None], -torch.inf)
-        seen = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
-        x = x + self.drop(self.out(seen.transpose(1, 2).flatten(2)))
-        return x + self.drop(self.mlp(self.after(x)))
+        x = ((batch.features - self.mean) / self.scale).clamp(-5, 5) * batch.mask[..., None]
+        whole = x.sum(1, keepdim=True) / batch.mask.sum(1)[:, None, None]
+        return self.layers(torch.cat([x, whole.expand_as(x)], -1)).squeeze(-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,3 +178,25 @@ def joint_finder_from_pretrained(name: str | Path) -> JointFinder:
 def cached_joint_finder(name: str) -> JointFinder:
     """The same, read once."""
     return joint_finder_from_pretrained(name)
+
+
+def creature_shape(
+    mesh: Mesh,
+    *,
+    shape: CreatureShape | None = None,
+    config: CreatureConfig | None = None,
+    weights: str | Path = "small",
+) -> CreatureShape:
+    """What a shape says about how it may bend, with joints where the network finds them; where it
+    finds none, they stay where the shape alone has them.
+
+    Args:
+        mesh: Any.
+        shape: What is known of it already.
+        config: How lines are drawn and bones are cut.
+        weights: Of the network; see `joint_finder_from_pretrained`.
+    """
+    config = config or CreatureConfig()
+    shape, size = shape or CreatureShape.of(mesh, config), mesh.bbox_diagonal
+    nodes = cached_joint_finder(str(weights)).find(shape.skeleton, size)
+    return shape.with_joints(nodes, size, config) if len(nodes) else shape

@@ -26,14 +26,12 @@ class SkeletonTokens:
     Attributes:
         node: [N] of the skeleton.
         features: [N, F] float32.
-        pairs: [N, N, P] float32, of every two tokens.
         flips: [F] float32: what each feature is multiplied with if the shape looks the other way.
         twin: [N] the token's mirror image, or itself.
     """
 
     node: np.ndarray
     features: np.ndarray
-    pairs: np.ndarray
     flips: np.ndarray
     twin: np.ndarray
 
@@ -49,7 +47,6 @@ def skeleton_tokens(skeleton: CurveSkeleton, size: float) -> SkeletonTokens:
     return SkeletonTokens(
         node=node,
         features=columns[node].astype(np.float32),
-        pairs=_pair_features(tree, skeleton.mirror, node).astype(np.float32),
         flips=flips.astype(np.float32),
         twin=_twins(skeleton.mirror, node),
     )
@@ -204,24 +201,6 @@ def _spread(tree: _Tree) -> np.ndarray:
     step = np.floor(tree.arc / SPACING)
     new = np.append(True, step[1:] != step[tree.parent[1:]])
     return np.flatnonzero(new | (tree.heir < 0))
-
-
-def _pair_features(tree: _Tree, mirror: np.ndarray, node: np.ndarray) -> np.ndarray:
-    """[T, T, P] of the tokens at nodes [T]."""
-    count = len(tree.arc)
-    meet = np.zeros((count, count))  # where the ways from the root part
-    for i in range(1, count):
-        meet[i, :i] = meet[tree.parent[i], :i]
-        meet[:i, i] = meet[i, :i]
-        meet[i, i] = tree.arc[i]
-    meet, arc = meet[np.ix_(node, node)], tree.arc[node]
-    way = arc[:, None] + arc - 2 * meet
-    points = tree.points[node]
-    gap = np.linalg.norm(points[:, None] - points, axis=-1)
-    above = (meet >= arc - 1e-9).astype(float)  # the second is on the way to the first
-    near = [np.exp(-way / 0.05), np.exp(-way / 0.2), np.exp(-gap / 0.1)]
-    columns = [way, gap, *near, above, above.T, mirror[node][:, None] == node]
-    return np.stack([np.asarray(one, np.float64) for one in columns], -1)
 
 
 def _twins(mirror: np.ndarray, node: np.ndarray) -> np.ndarray:

@@ -28,7 +28,9 @@ NEAR = (0.03, 0.06)
 """Of the size: a token nearer to a joint than the first is at it, one farther than the second not;
 between, its target falls from one to zero."""
 
-TRAIN_CONFIG = TrainConfig(steps=2500, lr=2e-3, warmup_steps=100, weight_decay=0.05, decay=0.8)
+TRAIN_CONFIG = TrainConfig(
+    steps=600, lr=2e-3, warmup_steps=30, weight_decay=0.05, decay=0.8, ema_decay=0.99
+)
 
 _NOISE = 0.05  # of a feature's spread, added in training
 
@@ -94,7 +96,7 @@ def train_skeleton_joints(
     shares: Sequence[float],
     output: str | Path,
     *,
-    batch: int = 16,
+    batch: int = 64,
     train_config: TrainConfig = TRAIN_CONFIG,
     dev: Sequence[TokenTargets] = (),
     threshold: float = 0.5,
@@ -116,7 +118,7 @@ def train_skeleton_joints(
     """
     some = [one.tokens for rows in sets for one in rows]
     features = np.concatenate([one.features for one in some])
-    config = SkeletonJointsConfig(features=features.shape[1], pairs=some[0].pairs.shape[2])
+    config = SkeletonJointsConfig(features=features.shape[1])
     torch.manual_seed(train_config.seed)
     model = SkeletonJoints(config)
     model.mean.copy_(torch.from_numpy(features.mean(0)))
@@ -125,7 +127,7 @@ def train_skeleton_joints(
     def loss(wrapped: Any, given: Batch, _: float) -> tuple[Tensor, dict[str, Tensor]]:
         found, near = given
         noise = _NOISE * model.scale * torch.randn_like(found.features)
-        value = token_loss(wrapped(TokenBatch(found.features + noise, found.pairs, found.mask)),
+        value = token_loss(wrapped(TokenBatch(found.features + noise, found.mask)),
                            near, found.mask)  # fmt: skip
         return value, {}
 

@@ -42,6 +42,7 @@ ARTICULATED = (
 
 ROBOT, SCENE, TRUE = "robot", "scene", "scene, true poses"
 GAIN = 0.25
+_ALL = "all"
 _STEP = 1 / 240  # s, the longest of the mechanics
 
 _NOTE = (
@@ -55,14 +56,15 @@ _NOTE = (
 
 
 def compare_controls(episodes: Iterable[Episode], model: ObjectWorldModel) -> Report:
-    """Rows of both controls, over all episodes and by task.
+    """Rows of both controls, over all episodes, by task and by kind of episode.
 
     Args:
         episodes: Of tasks in `ARTICULATED`; those in which no part that is seen moves are left out.
         model: Paints, and predicts for robot control.
     """
     scores: dict[str, list[Score]] = {ROBOT: [], SCENE: [], TRUE: []}
-    tasks, failed = [], 0
+    members: list[tuple[str, str, str]] = []  # the groups that an episode is in
+    failed = 0
     for episode in episodes:
         metrics = WorldMetrics(episode)
         if not metrics.trackers:
@@ -77,16 +79,16 @@ def compare_controls(episodes: Iterable[Episode], model: ObjectWorldModel) -> Re
                 observation, motion=scene_motion(observation, true_clips(episode, scene))
             ),
         }
-        tasks.append(episode.task)
+        members.append((_ALL, episode.task, str(episode.meta.get("kind", "?"))))
         for name, video in videos.items():
             scores[name].append({**metrics.things(video), **metrics.colours(video)})
-    report, names = Report(), np.array(tasks)
-    if not tasks:
+    report = Report()
+    if not members:
         return report
-    for task in ("all", *dict.fromkeys(tasks)):
+    for group in dict.fromkeys(own[level] for level in range(3) for own in members):
         for name, found in scores.items():
-            some = [one for one, own in zip(found, names, strict=True) if task in ("all", own)]
-            report.rows.append({"task": task, "control": name, **_figures(some)})
+            some = [one for one, own in zip(found, members, strict=True) if group in own]
+            report.rows.append({"episodes": group, "control": name, **_figures(some)})
     off = {name: average(found, "off last") for name, found in scores.items()}
     gain = 1 - off[SCENE] / off[ROBOT]
     report.ratios = {"object displacement error, scene of robot control": off[SCENE] / off[ROBOT]}
