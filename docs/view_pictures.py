@@ -78,7 +78,8 @@ def clip(opener: FileOpener, page: Page, file: Path) -> None:
     arm = load("kin4d_arm")
     view = ClipView(page, bake(arm, sweep_joints(arm, frames=24)))
     view.timeline.play.value = False
-    view.show(12)
+    view.timeline.slider.value = 60
+    view.show(60)
 
 
 def robot(opener: FileOpener, page: Page, file: Path) -> None:

@@ -127,6 +127,7 @@ def test_joints_are_removed_and_added() -> None:
         ({"door": {"limits": "far"}}, "lower <= 0 <= upper"),
         ({"door": {"pieces": [4]}}, "0 to 3"),
         ({"door": {"pieces": [0.5]}}, "whole numbers"),
+        ({"door": {"vertices": [0, [1, 2]]}}, "whole numbers"),
         ({"door": {"pieces": [3]}, "knob": {"pieces": [3]}}, "another part"),
         ({"door": {"parent": "knob"}}, "cycle"),
         ({"door": {"parent": "dor"}}, "did you mean 'door'"),

@@ -8,7 +8,9 @@ import torch
 from toy_creature import toy_creature
 
 from kin4d.bodies import FloatingBase
+from kin4d.bodies.capabilities import WideSearch
 from kin4d.bodies.creature.build import CreatureConfig, skeletal_body
+from kin4d.bodies.skinned import SkinnedBody
 from kin4d.fitting.fit import fit
 from kin4d.fitting.skin_fit import SkinFit
 from kin4d.geometry.mesh import Mesh
@@ -41,7 +43,8 @@ def test_a_mesh_in_another_pose_is_found(creature: FloatingBase, posed: Mesh) ->
     found = fit(creature, posed)
     assert off(creature, posed, found.vertices) < 0.25
     assert found.error < 0.6 * found.rest_error
-    low, high = creature.search_limits.numpy().T
+    assert isinstance(found.body, WideSearch)
+    low, high = found.body.search_limits.numpy().T
     assert ((found.q >= low) & (found.q <= high)).all()
 
 
@@ -74,3 +77,45 @@ def test_points_and_normals_move_with_the_body(creature: FloatingBase, posed: Me
     slope = (solver._surface(ahead)[0] - y) / step
     np.testing.assert_allclose(slope, jacobian[..., -1], atol=1e-5)
     assert x.shape == y.shape
+
+
+def test_loosened_joints_move_like_the_body_until_they_slide(creature: FloatingBase) -> None:
+    skin = creature.body
+    assert isinstance(skin, SkinnedBody)
+    loose, slides = skin.loosened(0.05)
+    joints = {name.partition(".")[0] for name in skin.coordinates}
+    assert slides.sum() == 3 * len(joints)
+    assert len(loose.q0) == len(skin.q0) + slides.sum()
+    bent = skin.sample(1, seed=3)[0]
+    q = loose.q0.clone()
+    q[torch.from_numpy(~slides)] = bent
+    np.testing.assert_allclose(loose.vertices(q), skin.vertices(bent), atol=1e-9)
+    number = int(np.flatnonzero(slides)[2])
+    assert loose.coordinates[number].endswith(".z")
+    before = loose.vertices(q).numpy()
+    q[number] = 0.05
+    gap = loose.vertices(q).numpy() - before
+    np.testing.assert_allclose(np.linalg.norm(gap, axis=1).max(), 0.05, rtol=0.05)
+    np.testing.assert_allclose(loose.mass.sum(), skin.mass.sum(), rtol=1e-5)
+    np.testing.assert_allclose(loose.search_limits[torch.from_numpy(slides), 1], 0.05)
+
+
+def test_a_limb_that_is_longer_is_found_by_joints_that_slide(creature: FloatingBase) -> None:
+    loose, slides = creature.body.loosened(0.05)  # pyright: ignore[reportAttributeAccessIssue]
+    rng = np.random.default_rng(0)
+    q = loose.q0.clone()
+    q[torch.from_numpy(slides)] = torch.from_numpy(rng.uniform(-0.03, 0.03, slides.sum()))
+    target = creature.rest.replace_vertices(loose.vertices(q).numpy())
+    found = fit(creature, target)
+    assert off(creature, target, found.vertices) < 0.5
+    assert any(name.endswith(".z") for name in found.body.coordinates)
+    stiff = SkinFit(creature, target, partial=False)
+    best = min(stiff.descents(creature.q0.numpy()), key=stiff.error)
+    vertices = creature.vertices(torch.from_numpy(best)).detach().numpy()
+    assert off(creature, target, found.vertices) < off(creature, target, vertices)
+
+
+def test_half_a_scan_moves_no_joint_apart(creature: FloatingBase, posed: Mesh) -> None:
+    points = sample_surface(posed, 1000, seed=7).points(posed.vertices)
+    found = fit(creature, points[points[:, 0] > 0], partial=True)
+    assert found.body is creature

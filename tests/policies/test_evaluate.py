@@ -10,7 +10,7 @@ import pytest
 from websockets.sync.server import serve
 
 from kin4d.cli import main
-from kin4d.envs import MUJOCO
+from kin4d.envs import IMAGINED, MUJOCO
 from kin4d.errors import InputError
 from kin4d.policies.array_messages import pack_message
 from kin4d.policies.evaluate import (
@@ -127,6 +127,28 @@ def test_the_command_survives_a_server_that_dies(
     assert errors == ["disconnected"] * 2
     rates = {row["policy"]: row["success"] for row in data["rates"]}
     assert rates == {address: 0.0, "expert": 1.0}
+
+
+def test_a_server_that_does_not_answer_is_marked_in_both_worlds_and_the_run_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    def never(connection) -> None:
+        connection.send(pack_message({"preset": "kin4d"}))
+        for _ in connection:
+            pass
+
+    file = tmp_path / "result.json"
+    with serve(never, "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"ws://127.0.0.1:{server.socket.getsockname()[1]}"
+        words = ["--policy", address, "--tasks", "reach", "lift", "--episodes", "1"]
+        assert main(["evaluate-policy", *words, "--timeout", "0.2", "--json", str(file)]) == 0
+    assert "4 ended by errors" in capsys.readouterr().out
+    outcomes = json.loads(file.read_text())["outcomes"]
+    found = {(one["env"], one["task"]): (one["error"], one["steps"]) for one in outcomes}
+    assert found == {
+        (env, task): ("timeout", 0) for env in (MUJOCO, IMAGINED) for task in ("reach", "lift")
+    }
 
 
 def test_wrong_arguments(capsys: pytest.CaptureFixture) -> None:

@@ -57,6 +57,18 @@ def test_actions_come_back(server: PolicyServer) -> None:
         assert (answer.status, answer.read()) == (200, b"OK\n")
 
 
+def test_garbage_fills_no_log(server: PolicyServer, caplog, capfd) -> None:
+    for garbage in (b"GET / HT", b"\x00\xff" * 500, b"POST / HTTP/1.1\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", server.port)) as stream:
+            stream.sendall(garbage)
+            stream.shutdown(socket.SHUT_WR)
+            stream.settimeout(10)
+            while stream.recv(4096):  # until the server has given it up
+                pass
+    assert caplog.records == []
+    assert capfd.readouterr().err == ""
+
+
 def test_an_exception_is_named_and_the_next_request_is_answered(server: PolicyServer) -> None:
     policy = WebsocketPolicy(server.address)
     with pytest.raises(PolicyError, match="no such prompt") as caught:

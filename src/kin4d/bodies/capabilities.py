@@ -177,6 +177,16 @@ class BlendedTree(Body, Protocol):
 
 
 @runtime_checkable
+class LooseJoints(BlendedTree, Protocol):
+    """A skin over a tree that can be fitted more closely if its joints slide a little."""
+
+    def loosened(self, most: float) -> tuple[BlendedTree, np.ndarray]:
+        """The same with joints that also slide by up to `most` (m) along each axis, and which [k]
+        of its coordinates these are."""
+        ...
+
+
+@runtime_checkable
 class EndEffector(Protocol):
     """A robot with a link that pose targets and actions refer to."""
 

@@ -224,7 +224,10 @@ def _own_vertices(mesh: Mesh, name: str, change: Mapping[str, Any]) -> np.ndarra
         "vertices": len(mesh.vertices),
     }
     for key in _SURFACE:
-        given = np.asarray(change.get(key, []))
+        try:
+            given = np.asarray(change.get(key, []))
+        except ValueError:  # lists of several lengths
+            given = np.zeros(())
         whole = given.ndim == 1 and (not given.size or np.issubdtype(given.dtype, np.integer))
         if not whole or (given.size and (given.min() < 0 or given.max() >= counts[key])):
             raise InputError(

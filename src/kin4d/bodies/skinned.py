@@ -10,6 +10,7 @@ from scipy.spatial import KDTree
 from torch import Tensor
 
 from kin4d.bodies.body import require_coordinates
+from kin4d.bodies.loose_joints import loosen
 from kin4d.bodies.segmented import SegmentedBody
 from kin4d.bodies.skin_distortion import SkinDistortion
 from kin4d.errors import InputError
@@ -178,6 +179,12 @@ class SkinnedBody:
         return SkinnedBody(
             self.tree.placed(pose), self._weights, search_limits=self.search_limits, **self._options
         )
+
+    def loosened(self, most: float) -> tuple[SkinnedBody, np.ndarray]:
+        """The same body whose joints also slide by up to `most` (m) along each axis, and which [k]
+        of its coordinates these are."""
+        tree, weights, limits, slides = loosen(self.tree, self._weights, self.search_limits, most)
+        return SkinnedBody(tree, weights, search_limits=limits, **self._options), slides
 
     def _lump_masses(self, count: int, seed: int) -> tuple[SurfaceSamples, np.ndarray]:
         """Mass points spread over the surface, some on every bone, and the mass [P] (kg) nearest

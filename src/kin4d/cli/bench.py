@@ -44,15 +44,15 @@ def bench_command(
         seed: Random seed.
         objects: For object-pose and prior: folders of URDF objects, such as PartNet-Mobility's; for
             creatures: folders of animated glTF files.
-        split: For prior and creatures: "test", or "dev" for choosing between models.
+        split: For prior, doors and creatures: "test", or "dev" for choosing between models.
         episodes: For world: a store of episodes; without one, some are made. For world-outside: a
             store made as benchmarks/outside/README.md says.
-        weights: For object-pose, prior, world, world-outside and policy: models to evaluate, each
-            a name, a file, a run or a folder of runs.
-        images: For object-pose, prior, creatures, world, world-outside and policy: draw what was
-            fitted, predicted, imagined or done into this folder.
+        weights: For object-pose, prior, doors, world, world-outside and policy: models to evaluate,
+            each a name, a file, a run or a folder of runs.
+        images: For object-pose, prior, doors, creatures, world, world-outside and policy: draw what
+            was fitted, predicted, imagined or done into this folder.
         count: For reliability: damaged inputs for each loader. For policy: starts of each task.
-            For prior: objects of each set. For world-outside: episodes.
+            For prior and doors: objects of each set. For world-outside: episodes.
         results: For policy, world-outside and reliability: keep the outcome of each episode or part
             in this folder; the same command goes on where it was stopped.
         loaders: For reliability: only these loaders and jobs that are killed.

@@ -80,6 +80,7 @@ def fit_command(
     q = rest + ease * (torch.from_numpy(found.q) - rest)
     save_clip_output(bake(found.body, q), output)
     facts = {
+        "coordinates": list(found.body.coordinates),
         "q": found.q.tolist(),
         "error": found.error,
         "rest_error": found.rest_error,

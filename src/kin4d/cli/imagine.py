@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
@@ -32,6 +32,8 @@ def imagine_command(
     camera_convention: str | None = None,
     align: bool = False,
     size: tuple[Pixels, Pixels] | None = None,
+    control: Literal["robot", "scene"] = "robot",
+    scene: Path | None = None,
     weights: str = "tiny",
     num_samples: Count = 1,
     seed: Seed = 0,
@@ -65,6 +67,10 @@ def imagine_command(
         align: Slide and roll the robot in the image to where the first image shows it.
         size: Width and height in pixels within which the video is drawn, such as 720 480; that of
             the model by default. The networks see a small image all the same.
+        control: robot: the model predicts how bodies react. scene: they move as in --scene, and
+            the model paints it.
+        scene: .npz that `kin4d simulate` wrote of the same robot motion, in the world of the
+            camera: what mechanics decided. What it does not show stands still.
         weights: A name that ships, a .safetensors file, a folder or a hub id.
         num_samples: How many videos; the first is the most likely one, the others are sampled
             where the model is uncertain.
@@ -104,6 +110,8 @@ def imagine_command(
             camera_convention=camera_convention,
             align=align,
             size=size,
+            control=control,
+            scene=scene,
             weights=model,
             num_samples=num_samples,
             seed=seed,

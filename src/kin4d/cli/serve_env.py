@@ -6,6 +6,7 @@ from typing import Any
 
 from kin4d.cli.output import print_result
 from kin4d.cli.ranges import Count, Port
+from kin4d.cli.serving import steady_memory
 
 
 def serve_env_command(
@@ -47,6 +48,7 @@ def serve_env_command(
         port=port,
         api_key=api_key,
     )
+    steady_memory()
     data = {"address": server.address, "api_key": server.api_key, "env": env}
     key = "" if server.api_key is None else f" with --api-key {server.api_key}"
     print_result(f"{env} at {server.address}{key}; Ctrl-C ends it", data, as_json=json, flush=True)

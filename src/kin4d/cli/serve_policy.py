@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kin4d.cli.output import print_result
 from kin4d.cli.ranges import Port, Timeout
+from kin4d.cli.serving import steady_memory
 
 
 def serve_policy_command(
@@ -31,6 +32,7 @@ def serve_policy_command(
     from kin4d.policies.server import PolicyServer
 
     loaded = load_policy(policy, timeout=timeout)
+    steady_memory()
     server = PolicyServer(loaded, host=host, port=port, api_key=api_key)
     data = {"address": server.address, "api_key": server.api_key, "policy": policy}
     data["control"] = server.metadata["control"]

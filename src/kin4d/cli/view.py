@@ -8,6 +8,7 @@ from typing import Annotated
 import tyro
 
 from kin4d.cli.ranges import Metres, Natural, Port, Seed
+from kin4d.cli.serving import steady_memory
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import BodyType
 
@@ -15,7 +16,7 @@ from kin4d.loading import BodyType
 def view_command(
     file: Annotated[str, tyro.conf.Positional],
     *,
-    body_type: BodyType = "articulated",
+    body_type: BodyType | None = None,
     weights: str = "small",
     up: UpAxis | None = None,
     size: Metres | None = None,
@@ -33,7 +34,8 @@ def view_command(
         file: A mesh, a clip (.npz), a robot (.urdf, .xml), a scene (.yaml, .json), a pointmap video
             (.npz) or a folder of them, a store of episodes, or the name of a robot or of an object
             category.
-        body_type: What a mesh file becomes; it can be changed in the page.
+        body_type: What a mesh file becomes; it can be changed in the page. If not given, it becomes
+            articulated, and a GLB or glTF file with animations of its own plays them.
         weights: Of learned and articulated bodies: a name that ships, a file, a folder or a hub id.
         up: The axis that points up in a mesh file; y by default, or what a DAE file states.
         size: Metres of the diagonal of a mesh file's bounding box; the file's own if not given.
@@ -69,4 +71,5 @@ def view_command(
         return
     from kin4d.viewer.player import show
 
+    steady_memory()
     show(file, port=port, host=host, options=options)

@@ -49,6 +49,9 @@ class EnvServer(MessageServer):
 
             self._options["weights"] = load_world_model(weights)  # all connections share it
         example = make_task_env(env, **self._options)
+        # What has to be compiled is compiled before the first client waits for it.
+        example.reset(seed=0)
+        example.step_chunk(np.zeros((1, *example.action_space.shape)))  # pyright: ignore
         super().__init__(
             metadata={
                 "serves": "environment",

@@ -14,6 +14,7 @@ import numpy as np
 
 from kin4d.envs.imagined_state import BodyTracker, ImaginedState, TrackedBody
 from kin4d.envs.mujoco_env import body_poses_of
+from kin4d.envs.servo_response import ServoResponse
 from kin4d.envs.task_env import TaskEnv
 from kin4d.errors import InputError
 from kin4d.geometry.pointmap import PointmapVideo
@@ -96,6 +97,7 @@ class ImaginedEnv(TaskEnv):
                 zip(actors.bodies, actors.body_poses(poses), strict=True), _FIRST_BODY
             )
         }
+        self._servos = ServoResponse(scene)
         self._begin_window(drawn.rgb, drawn.xyz, self._first, scene.start)
 
     def _begin_window(
@@ -107,28 +109,29 @@ class ImaginedEnv(TaskEnv):
         self._parts = BodyTracker(bodies, xyz, self._camera.pose)
 
     def _carry_out(self, targets: np.ndarray) -> tuple[int, bool]:
-        taken = 0
+        taken, q = 0, self._servos.follow(targets)
         while taken < len(targets):
-            steps, success = self._imagine(targets[taken : taken + self._left])
+            steps, success = self._imagine(q[taken : taken + self._left])
             taken += steps
             if success:
                 return taken, True
         return taken, False
 
-    def _imagine(self, targets: np.ndarray) -> tuple[int, bool]:
-        """Imagine further targets of this window; begin the next one if they fill it."""
+    def _imagine(self, arm: np.ndarray) -> tuple[int, bool]:
+        """Imagine further frames of this window, with the arm at `arm` [H, k]; begin the next one
+        if they fill it."""
         scene, (_, _, first), (_, _, last) = self.scene, self._start, self._now
-        q = np.concatenate([first[None], last[None], targets])
+        q = np.concatenate([first[None], last[None], arm])
         video, parts = self._rollout.advance(self._observe_robot(q))
         for t, bodies in enumerate(self._parts.follow(parts)):
             self._bodies = bodies
-            self._now = (video.rgb[t], video.xyz[t], targets[t])
-            if scene.spec.success(ImaginedState(scene, self._first, self._bodies, targets[t])):
+            self._now = (video.rgb[t], video.xyz[t], arm[t])
+            if scene.spec.success(ImaginedState(scene, self._first, self._bodies, arm[t])):
                 return t + 1, True
-        self._left -= len(targets)
+        self._left -= len(arm)
         if not self._left:
-            self._begin_window(*self._now[:2], self._bodies, targets[-1])
-        return len(targets), False
+            self._begin_window(*self._now[:2], self._bodies, arm[-1])
+        return len(arm), False
 
     def _observe_robot(self, q: np.ndarray) -> Observation:
         """The window's first frame, and the robot at q [T, k]."""

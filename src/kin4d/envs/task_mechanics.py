@@ -32,6 +32,10 @@ from kin4d.tasks.trajectory import RATE
 
 _BOX, _HINGE, _FREE = 6, 3, 0  # MuJoCo's numbers of a box, a hinge and a free joint
 _GRIP_FORCE, _JOINT_FORCE = 25.0, 87.0  # N, N m: those of the servos in MuJoCo
+# Handles are a centimetre thick, and fingers fit behind them: coarser shapes let fingers slip off
+# them or catch in them.
+_ARM_POINTS, _ARM_CELLS = 1000, 60
+_FIXTURE_POINTS, _FIXTURE_CELLS = 2000, 80
 # Friction of two bodies is the geometric mean: pads grip props with 1.6 and fixtures with 0.5,
 # props slide on each other and on the table with 0.5.
 _PADS = Material(name="pads", friction=5.12, damping=0.0, restitution=0.0)
@@ -107,6 +111,8 @@ class TaskMechanics:
             material=_PADS,
             motion=self.motion(q),
             contact_links=tuple(arm.touch),
+            contacts=_ARM_POINTS,
+            contact_cells=_ARM_CELLS,
         )
 
     def _prop(self, body: int) -> Actor:
@@ -148,6 +154,8 @@ class TaskMechanics:
                 Damping(viscosity=float(model.dof_damping[column])),
                 JointFriction(float(model.dof_frictionloss[column])),
             ],
+            contacts=_FIXTURE_POINTS,
+            contact_cells=_FIXTURE_CELLS,
         )
 
     def _shape(self, body: int) -> Mesh | None:

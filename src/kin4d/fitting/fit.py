@@ -39,7 +39,8 @@ class FitResult:
     """A fitted body.
 
     Attributes:
-        body: The body itself, or the same with parts as the target shows them.
+        body: The body itself, or the same with parts as the target shows them, or with joints that
+            slide.
         q: [k] float64 coordinates.
         vertices: [V, 3] float64 m, the surface at q.
         error: Mean distance (m) between body and target points, in both directions; from the
@@ -84,8 +85,8 @@ def fit(
     if isinstance(fixed_base(body), BlendedTree):
         shape = target if isinstance(target, Mesh) else points
         first = body.q0[None] if starts is None else starts
-        q, errors = fit_skin(body, shape, first, partial=partial, seed=seed)
-        error = float(solver.errors(q[None])[0])
+        body, q, errors = fit_skin(body, shape, first, partial=partial, seed=seed)
+        error = float(_solver(body, points, partial, config, seed).errors(q[None])[0])
     else:
         first = _starts(body, points, seed) if starts is None else starts
         q, error, errors = _descend(solver, body.q0, rest_error, first)

@@ -16,7 +16,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial import KDTree
 
 from kin4d.bodies.body import Body
-from kin4d.bodies.capabilities import WideSearch
+from kin4d.bodies.capabilities import LooseJoints, WideSearch, fixed_base
+from kin4d.bodies.floating import FloatingBase
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.sampling import SurfaceSamples, farthest_points, sample_surface
 from kin4d.kinematics.compiled.blended import BlendedKinematics
@@ -44,6 +45,9 @@ class SkinFitConfig:
         tangential: Weight of distances along the surface, of nearest points.
         normals: A right angle between normals counts as a distance of sqrt(2) times this.
         rest: Weight of going back to rest, of nearest points.
+        loose: Steps with nearest points in which joints also slide; none for partial targets.
+        slide: As far as a joint slides.
+        slide_rest: Weight of sliding back, against distances.
         damping: Of Gauss-Newton, of the mean diagonal of the normal matrix.
     """
 
@@ -61,6 +65,9 @@ class SkinFitConfig:
     tangential: float = 0.3
     normals: float = 0.1
     rest: float = 2e-6
+    loose: int = 20
+    slide: float = 0.06
+    slide_rest: float = 5e-4
     damping: float = 1e-2
 
 
@@ -74,6 +81,7 @@ class SkinFit:
         body: A `BlendedTree`, or a `FloatingBase` around one.
         target: A mesh, or points [M, 3] (m), which have no normals.
         partial: Whether the target shows only some of the surface.
+        slides: [k] bool: which coordinates are joints that slide; none by default.
         config: Steps and weights.
         seed: Of sampling.
     """
@@ -84,6 +92,7 @@ class SkinFit:
         target: Mesh | np.ndarray,
         *,
         partial: bool,
+        slides: np.ndarray | None = None,
         config: SkinFitConfig = SKIN_CONFIG,
         seed: int = 0,
     ) -> None:
@@ -99,6 +108,11 @@ class SkinFit:
         self._returns = np.ones(len(self._rest))
         if kinematics.floating:
             self._returns[:_ROOT] = 0.0
+        # Slides count in sizes, as angles do.
+        self._unit = np.ones(len(self._rest))
+        if slides is not None:
+            self._unit[slides] = self.size
+            self._returns[slides] = config.slide_rest / config.rest
         if isinstance(target, Mesh):
             found = sample_surface(target, config.target_points, seed=seed + 1)
             self._target, a, b, c = _corner_points(target, found)
@@ -118,6 +132,11 @@ class SkinFit:
             widths = (config.end_width, config.kernel_widths[1])
             found.append(self._nearest(self._transport(start), widths, config.nearest))
         return found
+
+    def refine(self, start: np.ndarray) -> np.ndarray:
+        """Coordinates [k] from a start near by, with nearest points."""
+        config = self.config
+        return self._nearest(start, (config.end_width, config.kernel_widths[1]), config.loose)
 
     def error(self, q: np.ndarray) -> float:
         """How far (m) body and target are apart at q [k], normals included."""
@@ -180,6 +199,7 @@ class SkinFit:
         """One damped Gauss-Newton step that closes gaps [N, 3] of points with Jacobians [N, 3, k],
         those along the surface less."""
         k = len(q)
+        jacobian = jacobian * self._unit
         across = np.einsum("ni,nik->nk", normals, jacobian)
         root = np.sqrt(weight)
         # |v|^2 tangential + (1 - tangential) (n.v)^2, without matrices of every point.
@@ -197,9 +217,10 @@ class SkinFit:
         )
         normal, gradient = rows.T @ rows, rows.T @ gaps
         back = rest * len(gap) * self.size**2 * self._returns
-        gradient += back * (q - self._rest)
+        gradient += back * (q - self._rest) / self._unit
         normal[np.diag_indices(k)] += back + self.config.damping * np.trace(normal) / k
-        return np.clip(q - np.linalg.solve(normal, gradient), self._low, self._high)
+        step = self._unit * np.linalg.solve(normal, gradient)
+        return np.clip(q - step, self._low, self._high)
 
     def _surface(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Points [N, 3] (m), Jacobians [N, 3, k] and normals [N, 3] of the body at q [k]."""
@@ -229,15 +250,26 @@ def fit_skin(
     partial: bool,
     config: SkinFitConfig = SKIN_CONFIG,
     seed: int = 0,
-) -> tuple[torch.Tensor, tuple[float, ...]]:
-    """The best coordinates [k] that descents from starts [S, k] lead to, and all errors (m).
+) -> tuple[Body, torch.Tensor, tuple[float, ...]]:
+    """The body, perhaps with joints that slide, the best coordinates [k] that descents from starts
+    [S, k] lead to, and all their errors (m).
 
     See `SkinFit` for the arguments.
     """
     solver = SkinFit(body, target, partial=partial, config=config, seed=seed)
     found = [q for start in starts.numpy() for q in solver.descents(start)]
     errors = [solver.error(q) for q in found]
-    return torch.from_numpy(found[int(np.argmin(errors))]), tuple(errors)
+    best = found[int(np.argmin(errors))]
+    inner = fixed_base(body)
+    if partial or not config.loose or not isinstance(inner, LooseJoints):
+        return body, torch.from_numpy(best), tuple(errors)
+    loose, slides = inner.loosened(config.slide * inner.rest.bbox_diagonal)
+    if body is not inner:
+        loose, slides = FloatingBase(loose), np.append(np.zeros(_ROOT, bool), slides)
+    solver = SkinFit(loose, target, partial=False, slides=slides, config=config, seed=seed)
+    start = np.zeros(len(slides))
+    start[~slides] = best
+    return loose, torch.from_numpy(solver.refine(start)), tuple(errors)
 
 
 def _with_corners(samples: SurfaceSamples) -> SurfaceSamples:

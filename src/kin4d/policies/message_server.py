@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import http
 import ipaddress
+import logging
 import secrets
 import threading
 import traceback
@@ -18,6 +19,9 @@ from kin4d.errors import InputError
 from kin4d.extras import require
 from kin4d.policies.array_messages import pack_message, unpack_message
 from kin4d.request_guard import RequestGuard
+
+# Whoever sends garbage could fill a log: websockets writes fifty lines for every such connection.
+_SILENT = logging.Logger("kin4d.messages", logging.CRITICAL + 1)
 
 
 class MessageServer(ABC):
@@ -63,6 +67,7 @@ class MessageServer(ABC):
                 port,
                 compression=None,
                 max_size=max_size,
+                logger=_SILENT,
                 process_request=self._check_request,
             )
         except (OSError, OverflowError) as error:

@@ -16,6 +16,7 @@ from kin4d.geometry.clip import Clip
 from kin4d.geometry.io.mesh_file import READS
 from kin4d.geometry.up_axis import UpAxis
 from kin4d.loading import BodyType, load
+from kin4d.viewer.animation_view import AnimationView, animation_clip, clip_names
 from kin4d.viewer.archive import unpack_archive
 from kin4d.viewer.body_motion import own_motion
 from kin4d.viewer.body_view import BodyView
@@ -41,7 +42,7 @@ class ViewOptions:
     """How files are opened; see `kin4d.load`.
 
     Attributes:
-        body_type: What a mesh becomes.
+        body_type: What a mesh becomes; None: articulated, and animated files are played.
         weights: Of the network that predicts how it moves.
         up: The axis that points up in a mesh file.
         size: m, of the diagonal of its bounding box.
@@ -51,7 +52,7 @@ class ViewOptions:
         world_weights: Of the world model that imagines episodes.
     """
 
-    body_type: BodyType = "articulated"
+    body_type: BodyType | None = None
     weights: str = "small"
     up: UpAxis | None = None
     size: float | None = None
@@ -59,6 +60,12 @@ class ViewOptions:
     camera: Camera | None = None
     episode: int = 0
     world_weights: str = "tiny"
+
+    @property
+    def plays_animations(self) -> bool:
+        """Whether files with animations of their own are played, unless it is said how to take
+        them as a still mesh."""
+        return self.body_type is None and self.up is None and self.size is None
 
 
 def check_file(what: str) -> None:
@@ -88,11 +95,13 @@ def check_file(what: str) -> None:
 
 
 def motion_of(what: str, options: ViewOptions) -> Clip:
-    """What a page would show of a file, as one motion: a clip as it is, a scene as it runs, of
-    everything else each coordinate in turn."""
+    """What a page would show of a file, as one motion: a clip or the first animation of a file as
+    it is, a scene as it runs, of everything else each coordinate in turn."""
     suffix = Path(what).suffix.lower()
     if suffix == ".npz":
         return Clip.load(what)
+    if options.plays_animations and (names := clip_names(what)):
+        return animation_clip(what, names[0])
     if suffix in SCENES:
         from kin4d.scenes.read import load_scene
 
@@ -100,7 +109,7 @@ def motion_of(what: str, options: ViewOptions) -> Clip:
     if suffix in READS:
         body = load(
             what,
-            body_type=options.body_type,
+            body_type=options.body_type or "articulated",
             weights=options.weights,
             up=options.up,
             size=options.size,
@@ -143,7 +152,11 @@ class FileOpener:
 
                 SceneView(self._page, load_scene(what).scene, name=Path(what).stem)
             elif suffix in READS:
-                self._open_mesh(what)
+                names = clip_names(what) if self._options.plays_animations else ()
+                if names:
+                    AnimationView(self._page, what, names, lambda: self._open_mesh(what))
+                else:
+                    self._open_mesh(what)
             else:
                 body = load(what, seed=self._options.seed)
                 BodyView(self._page, body, camera=self._options.camera)
@@ -175,7 +188,8 @@ class FileOpener:
                     pin=[side] if side else (),
                 )
 
-        chosen = "articulated" if options.body_type == "auto" else options.body_type
+        chosen = options.body_type or "articulated"
+        chosen = "articulated" if chosen == "auto" else chosen
         # The surface is there at once; what the network predicts follows.
         ClipView(self._page, Clip.still(mesh))
         BodyView(self._page, reload(chosen, ""), reload=reload, body_type=chosen)

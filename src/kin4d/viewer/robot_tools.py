@@ -14,8 +14,11 @@ from kin4d.geometry.camera import Camera
 from kin4d.geometry.transforms import matrix_to_quaternion, quaternion_to_matrix
 from kin4d.kinematics.control import link_poses
 from kin4d.kinematics.ik import solve_ik
-from kin4d.render.pointmaps import framing_camera, render_bodies
+from kin4d.render.pointmaps import render_bodies
 from kin4d.viewer.page import Page
+
+_FROM = (-1.0, 0.35, 0.2)
+"""Where a robot's camera is if none is given: in sight of the page, and not in its way."""
 
 
 class RobotTools:
@@ -44,7 +47,7 @@ class RobotTools:
         size = robot.rest.bbox_diagonal
         self.gizmo = page.scene.add_transform_controls(page.path("gizmo"), scale=0.18 * size)
         if camera is None:
-            camera = framing_camera(robot.rest.bounds, width=240, height=160)
+            camera = Camera.framing(robot.rest.bounds, direction=_FROM, width=240, height=160)
         self.views = CameraViews(page, {"camera": camera}, {body_name(robot): robot})
         with page.gui.add_folder("End effector", order=3):
             self.status = page.gui.add_markdown("Drag the gizmo: the arm follows.")

@@ -137,11 +137,14 @@ class Surface:
         which of all triangles look so. Of closed surfaces the back is left out, unseen."""
         closed = np.zeros(len(chosen), bool)
         closed[chosen] = closed_faces(vertices, self.display.faces[chosen])
-        looks = np.column_stack([self.display.color, closed])
+        # One number a look: rows are sorted fifty times slower.
+        looks = np.column_stack([self.display.color, closed]).astype(np.int64) @ (
+            2 ** np.array([24, 16, 8, 0])
+        )
         found = []
-        for look in np.unique(looks[chosen], axis=0):
-            red, green, blue, front = look.tolist()
-            own = chosen & (looks == look).all(1)
+        for look in np.unique(looks[chosen]).tolist():
+            red, green, blue, front = look.to_bytes(4, "big")
+            own = chosen & (looks == look)
             found.append(((red, green, blue), "front" if front else "double", own))
         return found
 

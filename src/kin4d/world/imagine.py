@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,16 +20,15 @@ from kin4d.episodes.episode import Episode
 from kin4d.episodes.formats.reader import read_robot_motion
 from kin4d.errors import InputError
 from kin4d.export.video import read_image
-from kin4d.files import existing_file, read_array
 from kin4d.geometry.camera import Camera
-from kin4d.geometry.io.texture import decode_image
+from kin4d.geometry.clip import Clip
 from kin4d.geometry.pointmap import PointmapVideo
 from kin4d.kinematics.actions import Actions
 from kin4d.kinematics.control import actions_to_q
 from kin4d.kinematics.grippers import gripper_opening
 from kin4d.kinematics.resample import resample, resampled_fps
-from kin4d.reading import reading
 from kin4d.render.pointmaps import MeshInstance
+from kin4d.world.depth_and_masks import read_depth, read_labels
 from kin4d.world.episode_observation import episode_body
 from kin4d.world.first_image import POOR_FIT, FirstImageError, check_first_image
 from kin4d.world.letterbox import Letterbox
@@ -38,6 +38,7 @@ from kin4d.world.object_world.model import ObjectWorldModel
 from kin4d.world.observation import Observation, make_observation
 from kin4d.world.robot_fit import RobotFit, align_to_fit
 from kin4d.world.rollout import imagine_rollout
+from kin4d.world.scene_motion import scene_clips, scene_motion
 from kin4d.world.support_plane import SupportPlane, find_support
 
 _FIT = 2
@@ -84,6 +85,8 @@ def imagine(
     camera_convention: str | None = None,
     align: bool = False,
     size: tuple[int, int] | None = None,
+    control: str = "robot",
+    scene: str | Path | Clip | Sequence[Clip] | None = None,
     weights: str | Path | WorldModel = "tiny",
     num_samples: int = 1,
     seed: int = 0,
@@ -114,6 +117,10 @@ def imagine(
         align: Slide and roll the robot in the image to where the first image shows it.
         size: Width and height in pixels within which the video is drawn, from the first image's
             own pixels; the networks see a small image all the same. That of the model if None.
+        control: "robot": the model predicts how bodies react. "scene": they move as in `scene`,
+            and the model paints it; what `scene` does not show stands still.
+        scene: For control "scene": what mechanics decided, the clips of a simulation with the same
+            robot motion, or the .npz of one; in the world of the camera, rigid bodies only.
         weights: A name that ships, a .safetensors file, a folder, a hub id, or a loaded model.
         num_samples: How many videos; the first is the most likely one, the others are its
             `samples`.
@@ -191,8 +198,11 @@ def imagine(
     observation = replace(observation, support=support.frame, keep_robot=True)
     seeds = [None if n == 0 else seed + n for n in range(num_samples)]
     part = None if masks is None else _parts(masks, model, view, box)
-    if size is None and part is not None and isinstance(model, ObjectWorldModel):
-        first, *others = (box.crop(model.imagine(observation, part=part, seed=n)) for n in seeds)
+    clips = scene_clips(control, scene, model, alone=masks is None and num_samples == 1)
+    motion = None if scene is None else scene_motion(observation, clips)
+    known = {"part": part, "motion": motion}
+    if size is None and isinstance(model, ObjectWorldModel):
+        first, *others = (box.crop(model.imagine(observation, **known, seed=n)) for n in seeds)
     elif size is None:
         first, *others = (box.crop(imagine_rollout(model, observation, seed=n)) for n in seeds)
     else:
@@ -202,7 +212,7 @@ def imagine(
         large = align_to_fit(large, fit) if align else large
         large = replace(large, support=support.frame)
         first, *others = (
-            wide.crop(imagine_large(model, observation, large, part=part, seed=n)[0]) for n in seeds
+            wide.crop(imagine_large(model, observation, large, **known, seed=n)[0]) for n in seeds
         )
     return ImaginedVideo(
         **vars(first),
@@ -373,24 +383,6 @@ def _check_size(name: str, array: np.ndarray, camera: Camera) -> None:
             allowed=f"{(camera.height, camera.width)}, as the camera says",
             hint="give the camera of this image",
         )
-
-
-def read_depth(path: Path) -> np.ndarray:
-    """[H, W] m."""
-    path = existing_file(path)
-    with reading(path, "depth image", hint="give a .npy in m, or a .png in mm"):
-        if path.suffix == ".npy":
-            return read_array(path, what="depth image").astype(np.float32)
-        return np.asarray(decode_image(path.read_bytes(), name=str(path)), np.float32) / 1000
-
-
-def read_labels(path: Path) -> np.ndarray:
-    """[H, W] integers of a .npy, or of a .png with one channel or a palette."""
-    path = existing_file(path)
-    with reading(path, "masks", hint="give a .npy or .png of one id per pixel"):
-        if path.suffix == ".npy":
-            return read_array(path, what="masks")
-        return np.asarray(decode_image(path.read_bytes(), name=str(path)))
 
 
 def _warn(text: str) -> None:

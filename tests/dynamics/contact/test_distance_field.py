@@ -10,6 +10,7 @@ from kin4d.bodies.rigid import RigidBody
 from kin4d.dynamics.contact.closest import closest_on_mesh
 from kin4d.dynamics.contact.contact_points import contact_points, nearest_surface_point
 from kin4d.dynamics.contact.distance_field import distance_field, sample_sdf
+from kin4d.dynamics.contact.sharp_edges import sample_sharp_edges
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
 from kin4d.geometry.primitives import box, sphere
@@ -56,6 +57,19 @@ def test_contact_points_keep_corners_and_spread() -> None:
     apart = np.linalg.norm(found[:, None] - found, axis=-1) + np.eye(len(found))
     assert apart.min() > 0.03
     assert len(contact_points(body, 0)) == 0
+
+
+def test_sharp_edges_are_those_that_bend_outwards() -> None:
+    cube = box((1, 1, 1))
+    points = sample_sharp_edges(cube, 240).points(cube.vertices)
+    assert (np.isclose(np.abs(points), 0.5).sum(1) >= 2).all()  # on two faces
+    assert len(points) == 240
+    gaps = np.sort(np.linalg.norm(points[:, None] - points, axis=-1), axis=1)[:, 1]
+    assert gaps.max() < 2 * 12 / 240
+    inside_out = Mesh(vertices=cube.vertices, faces=cube.faces[:, ::-1])
+    for mesh in (inside_out, sphere(0.5, subdivisions=4)):
+        assert len(sample_sharp_edges(mesh, 100)) == 0
+    assert len(sample_sharp_edges(cube, 0)) == 0
 
 
 def test_a_place_off_the_surface_is_moved_or_refused() -> None:

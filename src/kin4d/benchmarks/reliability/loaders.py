@@ -190,7 +190,8 @@ def _message(folder: Path) -> Path:
 def _load_message(path: Path) -> Any:
     from kin4d.policies.array_messages import unpack_message
 
-    return unpack_message(path.read_bytes())
+    # Messages come over a connection: one that is not there is an empty one.
+    return unpack_message(path.read_bytes() if path.is_file() else b"")
 
 
 def _urdf_folder(folder: Path) -> Path:
@@ -247,7 +248,7 @@ def _depth(name: str) -> Loader:
         return folder / name
 
     def load(path: Path) -> Any:
-        from kin4d.world.imagine import read_depth
+        from kin4d.world.depth_and_masks import read_depth
 
         return read_depth(path)
 

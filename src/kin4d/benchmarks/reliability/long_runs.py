@@ -21,6 +21,8 @@ from kin4d.progress import track
 _STEP = 1 / 240
 _GROWTH = 0.02  # of memory, from a tenth of the run to its end
 _BAR = 0.02  # m, thickness of a bracket
+_BOX = 8  # vertices of each of its bars, the crossbar first
+_TURNS = (0.0, 15.0, 30.0, 45.0)  # degrees
 
 
 def run(*, quick: bool, seed: int) -> Report:
@@ -111,49 +113,54 @@ def _moved(x: float, z: float) -> np.ndarray:
 
 
 def _brackets(report: Report, *, seconds: float) -> None:
-    """One bracket is fixed and open above; another, upside down and turned by a right angle,
-    falls 1 cm into it and hangs there."""
-    import kin4d
-
-    pose = np.diag([1.0, -1.0, -1.0, 1.0]) @ np.array(
-        [[0.0, -1.0, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    """One bracket is fixed and open above; another, upside down and turned by a right angle and
+    some degrees, falls 1 cm into it and hangs there."""
+    for turn in _TURNS:
+        report.rows.append(_hang(turn, steps=round(seconds / _STEP)))
+    rows = report.rows[-len(_TURNS) :]
+    slowest, gain, fallen = (
+        max(row[what] for row in rows) for what in ("slowest step (s)", "energy gain", "fallen (m)")
     )
-    pose[2, 3] = 2 * _BAR / 2 + 0.01
-    fixed = bracket()
-    loose = kin4d.load(bracket(), body_type="rigid", material="steel", pose=pose)
-    actor = Actor(loose, name="bracket", contact_cells=60)
-    scene = Scene([actor], obstacles=[fixed], surface="steel")
-    simulator = Simulator(scene, Variational(2), _STEP)
-    state = simulator.initial_state()
-    first = energy = float(np.sum(simulator.energies(state)))
-    slowest = gain = deepest = 0.0
-    steps = round(seconds / _STEP)
-    lowest = _lowest(loose, state)
-    for _ in track(range(steps), "hanging"):
-        begun = time.process_time()
-        state = simulator.step(state)
-        slowest = max(slowest, time.process_time() - begun)
-        energy = float(np.sum(simulator.energies(state)))
-        gain = max(gain, energy - first)
-        deepest = max(deepest, float(np.max(simulator.penetration(state))))
-    fallen = lowest - _lowest(loose, state)
-    scale = float(loose.mass.sum()) * 9.81 * 0.01  # of the fall by 1 cm
-    row = {"long run": "hooked brackets", "steps": steps, "slowest step (s)": slowest}
-    row |= {"energy gain": gain / scale, "penetration (m)": deepest, "fallen (m)": fallen}
-    report.rows.append(row)
     report.checks += [
         Check("hooked brackets: slowest step, s of processor time", slowest, 0.1),
-        Check("hooked brackets: energy gained, of that of the fall", gain / scale, 0.05),
+        Check("hooked brackets: energy gained, of that of the fall", gain, 0.05),
         Check("hooked brackets: fallen, m (2 cm more is through the other)", fallen, 0.015),
     ]
 
 
-def _lowest(body: Any, state: Any) -> float:
-    """Height of the crossbar, m: the highest vertices of the bracket that is upside down."""
+def _hang(turn: float, *, steps: int) -> dict[str, Any]:
+    """The row of a start turned by `turn` degrees."""
+    import kin4d
+
+    cos, sin = np.cos(np.radians(turn)), np.sin(np.radians(turn))
+    pose = np.array([[sin, -cos, 0, 0], [-cos, -sin, 0, 0], [0, 0, -1, _BAR + 0.01], [0, 0, 0, 1]])
+    loose = kin4d.load(bracket(), body_type="rigid", material="steel", pose=pose)
+    actor = Actor(loose, name="bracket", contacts=2048, contact_cells=60)
+    scene = Scene([actor], obstacles=[bracket()], surface="steel")
+    simulator = Simulator(scene, Variational(2), _STEP)
+    state = simulator.step(simulator.initial_state())  # what is compiled, is compiled here
+    state = simulator.initial_state()
+    first = float(np.sum(simulator.energies(state)))
+    slowest = gain = deepest = 0.0
+    start = _height(loose, state)
+    for _ in track(range(steps), "hanging"):
+        begun = time.process_time()
+        state = simulator.step(state)
+        slowest = max(slowest, time.process_time() - begun)
+        gain = max(gain, float(np.sum(simulator.energies(state))) - first)
+        deepest = max(deepest, float(np.max(simulator.penetration(state))))
+    scale = float(loose.mass.sum()) * 9.81 * 0.01  # of the fall by 1 cm
+    row = {"long run": f"hooked brackets, turned by {turn:g} degrees", "steps": steps}
+    row |= {"slowest step (s)": slowest, "energy gain": gain / scale}
+    return row | {"penetration (m)": deepest, "fallen (m)": start - _height(loose, state)}
+
+
+def _height(body: Any, state: Any) -> float:
+    """Of the middle of the crossbar, m, however the bracket is tilted."""
     import torch
 
     q = torch.from_numpy(state.actors[0].phase.q)
-    return float(body.vertices(q)[..., 2].max())
+    return float(body.vertices(q)[:_BOX, 2].mean())
 
 
 class _Memory:

@@ -53,14 +53,30 @@ class Bones:
         return len(self.parent)
 
 
-def place_bones(skeleton: CurveSkeleton, *, size: float, config: BoneConfig) -> Bones:
-    """Bones of a shape of that `size` (m, its bounding-box diagonal)."""
+def place_bones(
+    skeleton: CurveSkeleton,
+    *,
+    size: float,
+    config: BoneConfig,
+    joints: np.ndarray | None = None,
+) -> Bones:
+    """Bones of a shape.
+
+    Args:
+        skeleton: Its centre lines.
+        size: m, its bounding-box diagonal.
+        config: Where joints are.
+        joints: [J] nodes at which they are, if known; mirror images included.
+    """
     arc = _arc_lengths(skeleton)
     joint_nodes, first = [0], [False]
     children = np.bincount(skeleton.parent[1:], minlength=len(skeleton))
     for chain in skeleton.chains():
         is_free = children[chain[-1]] == 0
-        own = _joints_of(skeleton, arc, chain, size, config, is_free=is_free)
+        if joints is None:
+            own = _joints_of(skeleton, arc, chain, size, config, is_free=is_free)
+        else:
+            own = chain[1:][np.isin(chain[1:], joints)].tolist()
         joint_nodes += own
         first += [i == 0 for i in range(len(own))]
     bone_at = np.full(len(skeleton), -1)

@@ -104,8 +104,8 @@ class CollisionShape:
         self.size, self.count = geometry.size, len(geometry.contact_points)
 
     @classmethod
-    def static(cls, mesh: Mesh, material: Material | None, count: int = 512) -> CollisionShape:
-        """An obstacle."""
+    def static(cls, mesh: Mesh, material: Material | None, count: int = 2048) -> CollisionShape:
+        """An obstacle; its points are moved by nothing, so many of them cost little."""
         body = RigidBody(mesh)
         geometry = CollisionGeometry(body, count)
         kinematics = ArticulatedKinematics(

@@ -9,6 +9,7 @@ import numpy as np
 
 from kin4d.bodies.body import Body
 from kin4d.dynamics.contact.closest import closest_on_mesh
+from kin4d.dynamics.contact.sharp_edges import sample_sharp_edges
 from kin4d.dynamics.forces.force import Attachment
 from kin4d.errors import InputError
 from kin4d.geometry.mesh import Mesh
@@ -22,8 +23,9 @@ def contact_points(
     on some of its `faces` [F], if given.
 
     Corners come first: up to three quarters of the points are vertices of the parts' convex hulls,
-    which are what meets flat surfaces; the others are spread over vertices and triangles. Of meshes
-    with more than `max_vertices` a random part of them is considered.
+    which are what meets flat surfaces. Three quarters of the others lie along sharp edges, which is
+    where bars that cross touch; the rest is spread over vertices and triangles. Of meshes with
+    more than `max_vertices` a random part of them is considered, and no edges.
     """
     mesh, rng = body.rest, np.random.default_rng(0)
     if count == 0:
@@ -33,7 +35,8 @@ def contact_points(
         mesh = Mesh(vertices=mesh.vertices, faces=mesh.faces[own], name=mesh.name)
     part = body.skin.joints[:, 0] if body.skin is not None else np.zeros(len(mesh.vertices), int)
     used = np.flatnonzero(np.bincount(mesh.faces.ravel(), minlength=len(mesh.vertices)))
-    if len(used) > max_vertices:
+    fine = len(used) > max_vertices
+    if fine:
         used = rng.choice(used, max_vertices, replace=False)
     corners = np.concatenate([_hull(mesh.vertices, used[part[used] == i]) for i in set(part[used])])
     most = max(3 * count // 4, 1)
@@ -43,12 +46,14 @@ def contact_points(
         order = corners[np.concatenate([first, others])]
         more = _farthest_from(mesh.vertices[order], len(first), most - len(first))
         corners = order[np.concatenate([np.arange(len(first)), more])]
+    edges = sample_sharp_edges(mesh, 0 if fine else 3 * (count - len(corners)) // 4)
     spread = sample_surface(mesh, 4 * count, seed=0)
     others = _join(_vertices(mesh, np.setdiff1d(used, corners)), spread)
-    points = np.concatenate([mesh.vertices[corners], others.points(mesh.vertices)])
-    left = min(count - len(corners), len(points) - len(corners))
-    chosen = _farthest_from(points, len(corners), left) - len(corners)
-    found = _join(_vertices(mesh, corners), _take(others, chosen))
+    known = _join(_vertices(mesh, corners), edges)
+    points = np.concatenate([one.points(mesh.vertices) for one in (known, others)])
+    left = min(count - len(known), len(others))
+    chosen = _farthest_from(points, len(known), left) - len(known)
+    found = _join(known, _take(others, chosen))
     return replace(found, face=own[found.face])
 
 

@@ -27,6 +27,7 @@ def imagine_large(
     large: Observation,
     *,
     part: np.ndarray | None = None,
+    motion: PartMotion | None = None,
     seed: int | None = None,
 ) -> tuple[PointmapVideo, PartMotion]:
     """Predict the motion in a small image and draw it in a large one.
@@ -37,12 +38,14 @@ def imagine_large(
         large: The same scene and motion, of any size and the same proportions; its geometry is
             taken from the small one if it has none.
         part: [h, w] int: part of each pixel of the small image, if known.
+        motion: As of `ObjectWorldModel.imagine_parts`.
         seed: Seed of a sample; the most likely motion if None.
     """
     measured = bool(np.isfinite(small.xyz).any())
     small = model.with_depth(clean_observation(small))
-    part = model.segment_parts(small, measured=measured) if part is None else part
-    motion = model.predict_motion(small, part=part, seed=seed)
+    if motion is None:
+        part = model.segment_parts(small, measured=measured) if part is None else part
+        motion = model.predict_motion(small, part=part, seed=seed)
     weights = _neighbour_weights(small, large)
     part = _upsampled_part(motion.part, weights)
     if not np.isfinite(large.xyz).any():

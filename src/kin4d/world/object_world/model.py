@@ -199,29 +199,40 @@ class ObjectWorldModel:
         return [compositor.render(t, motion.motions[t][moving]) for t in range(len(observation))]
 
     def imagine(
-        self, observation: Observation, *, part: np.ndarray | None = None, seed: int | None = None
+        self,
+        observation: Observation,
+        *,
+        part: np.ndarray | None = None,
+        motion: PartMotion | None = None,
+        seed: int | None = None,
     ) -> PointmapVideo:
         """Predict the video. Its first frame is the given one.
 
-        Args: as of `predict_motion`.
+        Args: as of `imagine_parts`.
         """
-        return self.imagine_parts(observation, part=part, seed=seed)[0]
+        return self.imagine_parts(observation, part=part, motion=motion, seed=seed)[0]
 
     def imagine_parts(
         self,
         observation: Observation,
         *,
         part: np.ndarray | None = None,
+        motion: PartMotion | None = None,
         seed: int | None = None,
     ) -> tuple[PointmapVideo, PartMotion]:
         """Predict the video, and the motion of all parts.
 
-        Args: as of `predict_motion`.
+        Args:
+            observation: The input.
+            part: As of `predict_motion`.
+            motion: Parts and how they move, if something else decides; see `scene_motion`.
+            seed: As of `predict_motion`.
         """
         measured = bool(np.isfinite(observation.xyz).any())
         observation = self.with_depth(clean_observation(observation))
-        part = self.segment_parts(observation, measured=measured) if part is None else part
-        motion = self.predict_motion(observation, part=part, seed=seed)
+        if motion is None:
+            part = self.segment_parts(observation, measured=measured) if part is None else part
+            motion = self.predict_motion(observation, part=part, seed=seed)
         video = self.finish(observation, self.render(observation, motion))
         video.rgb[0], video.xyz[0] = observation.image, observation.xyz
         return video, motion

@@ -1,20 +1,4 @@
 "use strict";
-// Runs in the page of `kin4d view` before viser's own script.
-
-// Without a graphics card antialiasing costs more than everything else that is drawn.
-{
-  const probe = document.createElement("canvas").getContext("webgl2");
-  const info = probe?.getExtension("WEBGL_debug_renderer_info");
-  const renderer = info ? probe.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
-  probe?.getExtension("WEBGL_lose_context")?.loseContext();
-  if (/swiftshader|llvmpipe|softpipe|basic render/i.test(renderer)) {
-    const make = HTMLCanvasElement.prototype.getContext;
-    HTMLCanvasElement.prototype.getContext = function (kind, options) {
-      return make.call(this, kind, kind === "webgl2" ? { ...options, antialias: false } : options);
-    };
-  }
-}
-
 // A file that is dropped anywhere takes the way of the button "Open a file".
 {
   const box = document.createElement("div");
