@@ -50,7 +50,6 @@ def choose_body(mesh: Mesh, *, weights: str | Path, material: Material | None) -
     from kin4d.bodies.creature.evidence import ShapeEvidence
     from kin4d.dynamics.materials import Material
     from kin4d.neurok import articulate
-    from kin4d.neurok.skeleton_joints import creature_shape
 
     evidence = ShapeEvidence.of(mesh)
     mass = (material or Material()).mass_of(mesh)
@@ -58,7 +57,7 @@ def choose_body(mesh: Mesh, *, weights: str | Path, material: Material | None) -
         return BodyChoice(
             body_type="skeleton",
             reason=str(evidence),
-            body=skeletal_body(mesh, mass=mass, shape=creature_shape(mesh, shape=evidence.shape)),
+            body=skeletal_body(mesh, mass=mass, shape=evidence.shape),
         )
     jointed = articulate(mesh, weights, mass=mass)
     sure = jointed.confidence or 0.0

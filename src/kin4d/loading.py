@@ -234,7 +234,6 @@ def _mesh_body(
     from kin4d.bodies.modal import ModalBody
     from kin4d.bodies.rigid import RigidBody
     from kin4d.dynamics.materials import Material
-    from kin4d.neurok.skeleton_joints import creature_shape
 
     material = given or Material()
     on_side = [side_vertices(mesh.vertices, side) for side in pin]
@@ -249,8 +248,7 @@ def _mesh_body(
         # These are made where they are; the others are moved there, so that they do not differ.
         mesh, pose = mesh.transformed(pose), None
     if body_type == "skeleton":
-        mass = material.mass_of(mesh)
-        return _placed(skeletal_body(mesh, mass=mass, shape=creature_shape(mesh)), pose)
+        return _placed(skeletal_body(mesh, mass=material.mass_of(mesh)), pose)
     if body_type in ("learned", "articulated"):
         predicted = _predicted_body(mesh, body_type, weights, material.mass_of(mesh), dof)
         return _placed(predicted, pose)

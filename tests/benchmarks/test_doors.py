@@ -1,4 +1,4 @@
-"""The doors benchmark: the same gripper in MuJoCo and in our mechanics, and hinges told apart."""
+"""The doors benchmark: the same gripper in MuJoCo and in our mechanics, and kinds of hinges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kin4d.benchmarks.doors import (
     doors_report,
     without_limits,
 )
-from kin4d.benchmarks.doors.cases import DoorCase, door_cases, gripper_mesh, make_case
+from kin4d.benchmarks.doors.cases import DoorCase, door_cases, gripper_mesh, make_door_case
 from kin4d.benchmarks.doors.mujoco_door import MujocoDoor, run_mujoco
 from kin4d.benchmarks.doors.our_door import FoundHinge, door_links, found_hinge, run_ours
 from kin4d.benchmarks.doors.sheet import draw_doors
@@ -27,7 +27,7 @@ from kin4d.objects.procedural.categories import make_object
 @pytest.fixture(scope="module")
 def case() -> DoorCase:
     """A microwave."""
-    found = make_case(make_object("microwave", 1938083735))
+    found = make_door_case(make_object("microwave", 1938083735))
     assert found is not None
     return found
 
@@ -81,7 +81,7 @@ def test_true_joints_follow_mujoco(case: DoorCase, truth: MujocoDoor) -> None:
     assert case.angle(ours.vertices) == pytest.approx(ours.angles[-1])
 
 
-def test_hinges_are_told_apart(case: DoorCase) -> None:
+def test_kinds_of_hinges(case: DoorCase) -> None:
     right = found_hinge(case, hung(case))
     assert right.fault(case.width) == ""
     assert right.share == pytest.approx(1.0)
@@ -140,4 +140,4 @@ def test_cases_are_of_their_split_and_repeatable() -> None:
 
 
 def test_objects_without_doors_are_passed_over() -> None:
-    assert make_case(make_object("scissors", 0)) is None
+    assert make_door_case(make_object("scissors", 0)) is None

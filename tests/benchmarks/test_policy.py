@@ -167,4 +167,4 @@ def test_speed_of_the_environments() -> None:
     report = envs.run(quick=True, seed=0)
     assert [row["environment"] for row in report.rows] == list(ENVS)
     assert all(row["steps per second"] == row["steps"] / row["seconds"] for row in report.rows)
-    assert report.checks[0].name == "seconds of 200 imagined steps"
+    assert report.checks[0].name == "seconds of 200 imagined steps, one by one"

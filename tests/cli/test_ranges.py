@@ -31,7 +31,6 @@ REQUIRED = {
     "data export": "x -o x",
     "train neurok": "-o x",
     "train joint-prior": "-o x",
-    "train skeleton-joints": "-o x",
     "train object-world": "-o x --episodes x",
     "train diffusion": "-o x --episodes x",
     "train codec": "-o x --episodes x",

@@ -13,7 +13,7 @@ from kin4d.envs.servo_response import ServoResponse
 SEED = 920_000_000
 
 
-def test_it_lags_as_the_simulated_arm_does() -> None:
+def test_it_is_as_late_as_the_simulated_arm() -> None:
     env = MujocoEnv(task="lift")
     env.reset(seed=SEED)
     response = ServoResponse(env.scene)

@@ -73,7 +73,7 @@ def test_what_hides_the_body_is_not_moved(middle: np.ndarray) -> None:
     assert (scene_motion(observation, [far]).part == BACKGROUND).all()
 
 
-def test_the_model_paints_what_it_is_told(middle: np.ndarray) -> None:
+def test_the_model_paints_what_it_is_given(middle: np.ndarray) -> None:
     observation, model = episode_observation(EPISODE), load_world_model("tiny")
     given = scene_motion(observation, [sliding(0.1, frames=2, fps=0.2, middle=middle)])
     video, motion = model.imagine_parts(observation, motion=given)  # pyright: ignore
@@ -106,10 +106,10 @@ def test_imagine_takes_a_scene_as_clips_or_as_a_file(middle: np.ndarray, tmp_pat
         "depth": EPISODE.video.xyz[0, ..., 2],
         "frames": 5,
     }
-    told = kin4d.imagine(**given, control="scene", scene=clip)
+    given_clip = kin4d.imagine(**given, control="scene", scene=clip)
     clip.save(tmp_path / "scene.npz")
     read = kin4d.imagine(**given, control="scene", scene=tmp_path / "scene.npz")
-    np.testing.assert_array_equal(told.rgb, read.rgb)
+    np.testing.assert_array_equal(given_clip.rgb, read.rgb)
     large = kin4d.imagine(**given, control="scene", scene=[clip], size=(192, 128))
     assert large.rgb.shape[1:3] == (128, 192)
 

@@ -16,7 +16,7 @@ BENCHMARKS: dict[str, str] = {
     "creatures": "skeletons of animals and characters, against their own clips and joints",
     "world": "what a world model imagines, against what happened",
     "world-outside": "what a world model imagines in scenes of other simulators",
-    "scene-control": "imagination told what mechanics decided, against told the robot alone",
+    "scene-control": "imagination given what mechanics decided, against given the robot alone",
     "envs": "steps per second of the environments, alone and eight in parallel",
     "policy": "policies from the same starts in truth and in imagination",
     "reliability": "damaged files, kills, servers under load, long runs, same bits, workers",

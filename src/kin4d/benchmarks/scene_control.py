@@ -1,5 +1,5 @@
-"""`kin4d bench scene-control`: imagination that is told what mechanics decided, against
-imagination that is told the robot alone, on episodes of drawers, doors, lids and buttons."""
+"""`kin4d bench scene-control`: imagination that is given what mechanics decided, against
+imagination that is given the robot alone, on episodes of drawers, doors, lids and buttons."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from kin4d.cli.train_joint_prior import TrainJointPrior
 from kin4d.cli.train_object_world import TrainObjectWorld
 from kin4d.cli.train_options import PROCESS_SEED, TrainingOptions
 from kin4d.cli.train_policy import TrainPolicy
-from kin4d.cli.train_skeleton_joints import TrainSkeletonJoints
 
 if TYPE_CHECKING:
     from kin4d.objects.pairs import PairBatch
@@ -122,7 +121,6 @@ class TrainNeurok(TrainingOptions):
 Task = (
     Annotated[TrainNeurok, tyro.conf.subcommand("neurok")]
     | Annotated[TrainJointPrior, tyro.conf.subcommand("joint-prior")]
-    | Annotated[TrainSkeletonJoints, tyro.conf.subcommand("skeleton-joints")]
     | Annotated[TrainObjectWorld, tyro.conf.subcommand("object-world")]
     | Annotated[TrainDiffusion, tyro.conf.subcommand("diffusion")]
     | Annotated[TrainCodec, tyro.conf.subcommand("codec")]

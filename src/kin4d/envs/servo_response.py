@@ -1,8 +1,8 @@
 """ServoResponse: where an arm's servos take it while it touches nothing.
 
-Servos lag behind their commands, by centimetres at the hand when it is fast. A policy has learned
-from states that lag; what an imagined arm says of itself, and what the world model is shown of it,
-must lag alike.
+Servos reach their targets late: the hand is centimetres behind when it is fast. Policies have
+learned from such states; what an imagined arm says of itself, and what the world model is shown
+of it, must be as late.
 """
 
 from __future__ import annotations

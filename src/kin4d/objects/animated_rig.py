@@ -64,25 +64,6 @@ def load_rig(path: str | Path) -> AnimatedRig:
     )
 
 
-def posed_rig(path: str | Path, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices [V, 3] and joint positions [J, 3] (m, z up) in a random frame of a random clip."""
-    with reading(path, "glTF file"):
-        document = GltfDocument.open(path)
-        clips = document.items("animations")
-        clip = clips[int(rng.integers(len(clips)))]
-        keys = [document.accessor(one["input"]) for one in clip["samplers"]]
-        time = rng.uniform(min(k[0] for k in keys), max(k[-1] for k in keys), 1)
-        local, weights = node_motion(document, clip, time)
-        world = document.world_matrices(local)
-        joints = sorted({int(j) for skin in document.items("skins") for j in skin["joints"]})
-        posed = [
-            piece.posed(document, world, weights.get(piece.node))
-            for piece in drawn_pieces(document)
-        ]
-    vertices = to_z_up(np.concatenate(posed, axis=1)[0], "y")
-    return vertices, to_z_up(world[0, joints, :3, 3].reshape(-1, 3), "y")
-
-
 def _angles(local: np.ndarray, stored: np.ndarray) -> np.ndarray:
     """[T, N] rad between the rotations of matrices [T, N, 4, 4] and [N, 4, 4]."""
 

@@ -1,6 +1,6 @@
 """Physics-guided imagination: what mechanics decided, as motions that a world model paints.
 
-A world model that is told the robot alone has to guess how bodies react. Here their motion is
+A world model that sees the robot alone has to guess how bodies react. Here their motion is
 given, by clips of a simulation: which pixels of the first frame show which rigid link follows from
 drawing the clips, and every link takes its pixels with it. The world model fills in the rest: what
 the bodies uncover, light, shadows, surfaces that the first frame shows.
@@ -37,7 +37,7 @@ def scene_clips(
     *,
     alone: bool,
 ) -> Sequence[Clip]:
-    """The bodies that move as they are told; none if the model decides.
+    """The bodies whose motion is given; none if the model decides.
 
     Args:
         control: "robot" or "scene".

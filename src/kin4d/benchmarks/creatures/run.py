@@ -21,7 +21,6 @@ from kin4d.bodies.creature.build import skeletal_body
 from kin4d.bodies.creature.evidence import ShapeEvidence
 from kin4d.bodies.floating import FloatingBase
 from kin4d.errors import Kin4dError
-from kin4d.neurok.skeleton_joints import creature_shape
 
 STATES = 16
 """Random states of each body."""
@@ -77,7 +76,7 @@ def run_creature(path: Path, *, frames: int, seed: int) -> CreatureResult | str:
         return f"{case_name(path)}: left out: {str(error).replace(str(path), path.name)}"
     mesh, size = case.mesh, case.mesh.bbox_diagonal
     begin = time.process_time()
-    body = skeletal_body(mesh, shape=creature_shape(mesh))
+    body = skeletal_body(mesh)
     seconds = time.process_time() - begin
     true = case.rig.positions[case.rig.visible()]
     specs = body.tree.joint_specs

@@ -13,7 +13,6 @@ from kin4d.errors import Kin4dError
 from kin4d.export.video import write_image
 from kin4d.geometry.clip import Clip
 from kin4d.geometry.mesh import Mesh
-from kin4d.neurok.skeleton_joints import creature_shape
 from kin4d.render.pointmaps import render_clip
 
 
@@ -54,7 +53,7 @@ def _strip(file: Path, states: int, tile: int, seed: int) -> np.ndarray:
         mesh = Mesh.load(file)
     except Kin4dError:
         return sheet
-    body = skeletal_body(mesh, shape=creature_shape(mesh))
+    body = skeletal_body(mesh)
     q = torch.cat([body.q0[None], body.sample(states, seed=seed)])
     with torch.no_grad():
         frames = body.vertices(q).numpy().astype(np.float32)

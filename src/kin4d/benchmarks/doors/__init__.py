@@ -91,7 +91,8 @@ def run(
     count = 2 if quick else count
     cases = islice(sound_cases(split, seed=seed), count)
     results = [
-        open_door(case, truth, prior) for case, truth in track(cases, "opening doors", total=count)
+        run_door_case(case, truth, prior)
+        for case, truth in track(cases, "opening doors", total=count)
     ]
     report = doors_report(results)
     report.weights = {file.stem: hashlib.sha256(file.read_bytes()).hexdigest()[:16]}
@@ -110,7 +111,7 @@ def sound_cases(split: str, *, seed: int) -> Iterator[tuple[DoorCase, MujocoDoor
             yield case, truth
 
 
-def open_door(case: DoorCase, truth: MujocoDoor, prior: CalibratedPrior) -> DoorResult:
+def run_door_case(case: DoorCase, truth: MujocoDoor, prior: CalibratedPrior) -> DoorResult:
     """All rows of a case."""
     predicted = articulate(case.mesh, prior, mass=float(case.body.mass.sum()))
     rest = predicted.q0.numpy()

@@ -138,12 +138,12 @@ def door_cases(split: str, *, seed: int) -> Iterator[DoorCase]:
         for category in CATEGORIES:
             _, number = source.only([category]).choose(rng, split)
             made = source.make(category, number)
-            case = make_case(made.object)  # pyright: ignore[reportAttributeAccessIssue]
+            case = make_door_case(made.object)  # pyright: ignore[reportAttributeAccessIssue]
             if case is not None:
                 yield case
 
 
-def make_case(obj: ArticulatedObject) -> DoorCase | None:
+def make_door_case(obj: ArticulatedObject) -> DoorCase | None:
     """The case of the object's largest door on a hinge; None if it has none that is fit for it."""
     best = max(_doors(obj), key=lambda found: found[0], default=None)
     return None if best is None else _case(obj, best[1])

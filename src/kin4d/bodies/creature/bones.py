@@ -53,30 +53,14 @@ class Bones:
         return len(self.parent)
 
 
-def place_bones(
-    skeleton: CurveSkeleton,
-    *,
-    size: float,
-    config: BoneConfig,
-    joints: np.ndarray | None = None,
-) -> Bones:
-    """Bones of a shape.
-
-    Args:
-        skeleton: Its centre lines.
-        size: m, its bounding-box diagonal.
-        config: Where joints are.
-        joints: [J] nodes at which they are, if known; mirror images included.
-    """
+def place_bones(skeleton: CurveSkeleton, *, size: float, config: BoneConfig) -> Bones:
+    """Bones of a shape of that `size` (m, its bounding-box diagonal)."""
     arc = _arc_lengths(skeleton)
     joint_nodes, first = [0], [False]
     children = np.bincount(skeleton.parent[1:], minlength=len(skeleton))
     for chain in skeleton.chains():
         is_free = children[chain[-1]] == 0
-        if joints is None:
-            own = _joints_of(skeleton, arc, chain, size, config, is_free=is_free)
-        else:
-            own = chain[1:][np.isin(chain[1:], joints)].tolist()
+        own = _joints_of(skeleton, arc, chain, size, config, is_free=is_free)
         joint_nodes += own
         first += [i == 0 for i in range(len(own))]
     bone_at = np.full(len(skeleton), -1)

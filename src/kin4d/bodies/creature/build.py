@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -69,11 +69,6 @@ class CreatureShape:
         skeleton = curve_skeleton(solid, plane, config.skeleton)
         bones = place_bones(skeleton, size=mesh.bbox_diagonal, config=config.bones)
         return cls(solid=solid, skeleton=skeleton, bones=bones)
-
-    def with_joints(self, nodes: np.ndarray, size: float, config: CreatureConfig) -> CreatureShape:
-        """The same with joints at other nodes [J] of the skeleton; `size` is the shape's (m)."""
-        bones = place_bones(self.skeleton, size=size, config=config.bones, joints=nodes)
-        return replace(self, bones=bones)
 
 
 def skeletal_body(
