@@ -97,7 +97,7 @@ def _with_solids(
         all_faces.append(one.faces + count)
         all_links.append(np.full(len(one.faces), solid.link))
         count += len(one.vertices)
-    return tuple(np.concatenate(some) for some in (all_vertices, all_faces, all_links))
+    return np.concatenate(all_vertices), np.concatenate(all_faces), np.concatenate(all_links)
 
 
 def _with_sheets(
