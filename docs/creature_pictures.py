@@ -72,7 +72,7 @@ def _simulated(kind: str, seed: int, *, dragged: bool = False) -> np.ndarray:
         start[3:5] = 0.3, 0.2
     weight = 9.81 * float(body.mass.sum())
     at = mesh.vertices[mesh.vertices[:, 1].argmax()]
-    pull = [Push(at, weight * np.array([0.0, 0.6, 0.6]), duration=2.0)] if dragged else []
+    pull = [Push(at, weight * np.array([0.0, 0.35, 0.5]), duration=2.0)] if dragged else []
     scene = Scene([Actor(body, q=start, forces=pull)], ground=0.0)
     # Small creatures fall as fast as large ones, over fewer lengths: time is in their own measure.
     pace = np.sqrt(creature.length)
