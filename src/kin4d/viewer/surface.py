@@ -137,7 +137,7 @@ class Surface:
         which of all triangles look so. Of closed surfaces the back is left out, unseen."""
         closed = np.zeros(len(chosen), bool)
         closed[chosen] = closed_faces(vertices, self.display.faces[chosen])
-        # One number a look: rows are sorted fifty times slower.
+        # One number a look: sorting rows is much slower.
         looks = np.column_stack([self.display.color, closed]).astype(np.int64) @ (
             2 ** np.array([24, 16, 8, 0])
         )
